@@ -14,7 +14,7 @@ install_extra = PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-v
   'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$(1)"])')
 
 .PHONY: demo test hostile shells test-page fuzz lint format docs pictures bench bench-search \
-  bench-check bench-crossings bench-undirected-structure bench-coverage bench-undirected bench-gibbs bench-l1 bench-pseudo bench-maxent bench-check-undirected bench-rake sessions sanitize clean
+  bench-check bench-crossings bench-undirected-structure bench-coverage bench-undirected bench-gibbs bench-l1 bench-pseudo bench-maxent bench-check-undirected bench-rake bench-crf-chains bench-crf sessions sanitize clean
 
 $(STAMP): pyproject.toml $(KERNEL)
 	@echo 'installing into $(VENV): about a minute'
@@ -166,6 +166,18 @@ bench-maxent: $(STAMP)
 	$(VENV)/maxent/bin/pip install --quiet --disable-pip-version-check scipy-maxentropy mbi
 	$(BIN)/python benchmarks/maxent.py time --python $(VENV)/maxent/bin/python
 	$(BIN)/python -m benchmarks.maxent conditions
+
+## Compare chain fields with CRFsuite, and time both: some minutes.
+bench-crf-chains: $(STAMP)
+	$(PYTHON) -m venv $(VENV)/crfsuite
+	$(VENV)/crfsuite/bin/pip install --quiet --disable-pip-version-check python-crfsuite
+	$(BIN)/python -m benchmarks.crf_chains --python $(VENV)/crfsuite/bin/python
+
+## Compare weights and times of conditional random fields of tables with scikit-learn: minutes.
+bench-crf: $(STAMP)
+	$(PYTHON) -m venv $(VENV)/sklearn
+	$(VENV)/sklearn/bin/pip install --quiet --disable-pip-version-check scikit-learn
+	$(BIN)/python benchmarks/crf_tables.py --python $(VENV)/sklearn/bin/python
 
 ## Replay what new users do with six real tables, which come from packages on the index: minutes.
 sessions: $(STAMP)

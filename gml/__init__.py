@@ -54,10 +54,12 @@ if TYPE_CHECKING:
     from gml.independence.registry import check_test as check_test
     from gml.model.baseline import Baseline
     from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
+    from gml.model.conditional.field import ConditionalField
     from gml.model.entropy.density import Density
     from gml.model.factor import Factor
     from gml.model.inference import Inference
     from gml.model.markovnet import MarkovNet
+    from gml.model.sequences.chain_field import ChainField
     from gml.pictures.picture import Picture
     from gml.scores.registry import (
         EDGE_PENALTY as EDGE_PENALTY,
@@ -81,6 +83,7 @@ if TYPE_CHECKING:
     from gml.verbs.compare import compare
     from gml.verbs.convert import convert
     from gml.verbs.count import count
+    from gml.verbs.crf import crf
     from gml.verbs.draw import draw
     from gml.verbs.exact import exact
     from gml.verbs.explain import explain
@@ -110,8 +113,10 @@ _HOMES = {
     "Baseline": "gml.model.baseline",
     "BayesNet": "gml.model.bayesnet",
     "CPT": "gml.model.bayesnet",
+    "ChainField": "gml.model.sequences.chain_field",
     "CheckReport": "gml.gate.result",
     "CheckReports": "gml.gate.deliveries",
+    "ConditionalField": "gml.model.conditional.field",
     "CountFile": "gml.counts.countfile",
     "Counter": "gml.counts.counter",
     "Dataset": "gml.data.dataset",
@@ -138,6 +143,7 @@ _HOMES = {
     "compare": "gml.verbs.compare",
     "convert": "gml.verbs.convert",
     "count": "gml.verbs.count",
+    "crf": "gml.verbs.crf",
     "draw": "gml.verbs.draw",
     "exact": "gml.verbs.exact",
     "explain": "gml.verbs.explain",
@@ -227,8 +233,10 @@ __all__ = [
     "TESTS",
     "Baseline",
     "BayesNet",
+    "ChainField",
     "CheckReport",
     "CheckReports",
+    "ConditionalField",
     "CountFile",
     "Counter",
     "Dataset",
@@ -254,6 +262,7 @@ __all__ = [
     "compare",
     "convert",
     "count",
+    "crf",
     "draw",
     "exact",
     "explain",
@@ -305,8 +314,13 @@ def _give_methods() -> None:
     """Let data, graphs and models be made of what their own modules know nothing of."""
     import sys
 
-    homes = ("data.dataset", "graph.graph", "model.bayesnet", "model.markovnet")
-    datasets, graphs, models, undirected = (sys.modules.get(f"gml.{home}") for home in homes)
+    homes = (
+        *("data.dataset", "graph.graph", "model.bayesnet", "model.markovnet"),
+        *("model.conditional.field", "model.sequences.chain_field"),
+    )
+    datasets, graphs, models, undirected, fields, chains = (
+        sys.modules.get(f"gml.{home}") for home in homes
+    )
     if datasets is not None and not hasattr(datasets.Dataset, "from_frame"):
         datasets.Dataset.from_frame = staticmethod(_from_frame)
     if graphs is not None and not hasattr(graphs.Graph, "to_pydot"):
@@ -318,6 +332,15 @@ def _give_methods() -> None:
     if undirected is not None and not hasattr(undirected.MarkovNet, "to_file"):
         undirected.MarkovNet.to_file = _to_file
         undirected.MarkovNet.from_file = staticmethod(_markov_net_from_file)
+    # One that is still being loaded has no class yet.
+    field = getattr(fields, "ConditionalField", None)
+    if field is not None and not hasattr(field, "to_file"):
+        field.to_file = _to_file
+        field.from_file = staticmethod(_conditional_field_from_file)
+    chain = getattr(chains, "ChainField", None)
+    if chain is not None and not hasattr(chain, "to_file"):
+        chain.to_file = _to_file
+        chain.from_file = staticmethod(_chain_field_from_file)
     from gml.pictures.notebook.views import give_views
 
     give_views()
@@ -371,8 +394,24 @@ def _markov_net_from_file(path: str | os.PathLike[str]) -> MarkovNet:
     return read_undirected_model(path)
 
 
+def _conditional_field_from_file(path: str | os.PathLike[str]) -> ConditionalField:
+    """Read the file of a conditional random field."""
+    from gml.formats.models import read_conditional_model
+
+    return read_conditional_model(path)
+
+
+def _chain_field_from_file(path: str | os.PathLike[str]) -> ChainField:
+    """Read the file of a conditional random field of sequences."""
+    from gml.formats.models import read_chain_model
+
+    return read_chain_model(path)
+
+
 def _to_file(
-    self: BayesNet | MarkovNet, path: str | os.PathLike[str], format: str | None = None
+    self: BayesNet | MarkovNet | ConditionalField | ChainField,
+    path: str | os.PathLike[str],
+    format: str | None = None,
 ) -> None:
     """Write a model file; the suffix picks the format."""
     from gml.formats.models import write_model

@@ -4,6 +4,8 @@ asia: Lauritzen & Spiegelhalter 1988, J. R. Statist. Soc. B 50:157-224.
 cancer: Korb & Nicholson 2010, Bayesian Artificial Intelligence, section 2.2.
 survey: Scutari & Denis 2014, Bayesian Networks: With Examples in R, chapter 1.
 admissions: Bickel, Hammel & O'Connell 1975, Science 187:398-404 (counts by department).
+icecream: Eisner 2002, ACL Workshop on Effective Tools for Teaching NLP, pp. 10-18 (weather, and how
+many ice creams were eaten on each day of a diary).
 students: Agresti 2013, Categorical Data Analysis, table 9.3 (who ever used what, of 2276 students).
 census: made up, margins of the population that the survey is about.
 
@@ -125,6 +127,11 @@ ADMISSIONS = {
 # Marijuana yes and no, within cigarettes yes and no, within alcohol yes and no.
 STUDENTS = (((911, 538), (44, 456)), ((3, 43), (2, 279)))
 
+# Cold and hot days: how probable a day like the one before is, and 1, 2 or 3 ice creams.
+WEATHER = ("cold", "hot")
+SAME_WEATHER = 0.8
+EATEN = {"cold": (0.7, 0.2, 0.1), "hot": (0.1, 0.2, 0.7)}
+
 
 CENSUS = [
     ["young", "M", "", "150"],
@@ -154,6 +161,22 @@ def sample(network: dict[str, Node], n: int, seed: int) -> list[list[str]]:
                     break
             row[name] = chosen
         rows.append(list(row.values()))
+    return rows
+
+
+def diaries(n: int, seed: int) -> list[list[str]]:
+    """Draw diaries of one to fifteen days; each begins with either weather."""
+    draw = random.Random(seed).random
+    rows = []
+    for diary in range(1, n + 1):
+        weather = WEATHER[int(2 * draw())]
+        for _ in range(1 + int(15 * draw())):
+            u, eaten = draw(), 3
+            if u < EATEN[weather][0] + EATEN[weather][1]:
+                eaten = 1 if u < EATEN[weather][0] else 2
+            rows.append([str(diary), str(eaten), weather])
+            if draw() >= SAME_WEATHER:
+                weather = WEATHER[1 - WEATHER.index(weather)]
     return rows
 
 
@@ -200,6 +223,7 @@ def main(folder: Path) -> None:
         for j, cigarettes in enumerate(YES_NO)
         for k, marijuana in enumerate(YES_NO)
     ]
+    write_csv(folder / "icecream.csv", ["diary", "eaten", "weather"], diaries(100, seed=2002))
     names = ["alcohol", "cigarettes", "marijuana", "Freq"]
     write_csv(folder / "students.csv", names, students)
     write_dot(folder / "asia.dot", ASIA)

@@ -61,6 +61,7 @@ HEAVY = {
         "gate/result.py",
         "learners/averaging.py",
         "model/answer.py",
+        "model/decoded_metrics.py",
         "model/prediction_metrics.py",
         "model/raking/result.py",
         "model/network.py",
@@ -72,6 +73,7 @@ HEAVY = {
     "zstandard": {"data/decompression.py"},
     "scipy": {
         "model/entropy/polytope.py",
+        "model/conditional/separation.py",
         "model/fit.py",
         "model/raking/feasible.py",
         "model/undirected/boundary/facial_set.py",

@@ -33,6 +33,7 @@ GROUPS = {
         "fit-params": "Fit the probability tables of a graph.",
         "mrf": "Fit an undirected model: a Markov random field.",
         "maxent": "Find the distribution of largest entropy under constraints.",
+        "crf": "Fit a conditional random field: p(y | x) to predict columns.",
         "query": "Ask a model for posteriors, explanations and predictions.",
         "sample": "Draw rows from a model.",
     },

@@ -161,7 +161,9 @@ def _code_column(
         return _cut_numbers(column.cells, binning, weights)
     if options.declared_levels(name) is not None:
         return _Coded(tuple(column.labels), column.cells)
-    values = numbers_to_cut(column.labels, options)
+    values = None
+    if name != options.identifier:
+        values = numbers_to_cut(column.labels, options)
     if values is not None:
         lookup = np.append(values, np.nan)
         codes = np.where(missing_mask(column.cells), len(values), column.cells)

@@ -105,7 +105,9 @@ def column_specs(
     specs = [ColumnSpec(SKIP)] * len(names)
     for j in chosen:
         name = names[j]
-        if name in options.maybe_numbers:
+        if name == options.identifier:
+            specs[j] = ColumnSpec(CODES8, options.most_labels(name))
+        elif name in options.maybe_numbers:
             specs[j] = ColumnSpec(CODES8, MAX_LEVELS, numbers_on_overflow=True)
         elif options.is_numeric(name):
             specs[j] = ColumnSpec(NUMBERS)
@@ -120,9 +122,10 @@ def column_specs(
             most = max(options.max_levels, len(expected))
             specs[j] = ColumnSpec(CODES8, most, known=expected)
         elif options.bins is not None:
-            specs[j] = ColumnSpec(CODES8, MAX_LEVELS, numbers_on_overflow=True)
+            most = max(MAX_LEVELS, options.most_labels(name))
+            specs[j] = ColumnSpec(CODES8, most, numbers_on_overflow=True)
         else:
-            specs[j] = ColumnSpec(CODES8, options.max_levels)
+            specs[j] = ColumnSpec(CODES8, options.most_labels(name))
     if options.weights_column is not None:
         counts = options.weights is not None
         specs[names.index(options.weights_column)] = ColumnSpec(NUMBERS, counts=counts)

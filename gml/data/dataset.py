@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MAX_LEVELS = 65535
-"""The most levels of a column: codes take at most two bytes, and one code means missing."""
+"""The most levels of a column: codes take at most two bytes, and one code means missing. Words and
+identifiers, of which nothing is counted, may be more, and then take four."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +42,11 @@ class Variable:
         return self.levels is None
 
 
-def code_type(n_levels: int) -> type[np.uint8] | type[np.uint16]:
+def code_type(n_levels: int) -> type[np.uint8] | type[np.uint16] | type[np.uint32]:
     """Return the narrowest type that holds codes of `n_levels` levels and one for missing."""
-    return np.uint8 if n_levels <= 255 else np.uint16
+    if n_levels <= 255:
+        return np.uint8
+    return np.uint16 if n_levels <= MAX_LEVELS else np.uint32
 
 
 def missing_code(codes: NDArray[Any]) -> int:

@@ -25,7 +25,16 @@ from gml.data.options import ReadOptions
 from gml.data.problems import NotANumber, undeclared
 from gml.data.schema import NOMINAL, ORDINAL, Schema, is_text, with_levels
 from gml.errors import DataError, UsageError, kind_of, parameter, quote
-from gml.kernel.layout import CODES8, CODES16, NUMBERS, OVERFLOW, SKIP, ColumnSpec, CsvColumn
+from gml.kernel.layout import (
+    CODES8,
+    CODES16,
+    CODES32,
+    NUMBERS,
+    OVERFLOW,
+    SKIP,
+    ColumnSpec,
+    CsvColumn,
+)
 from gml.kernel.number import number_of
 
 if TYPE_CHECKING:
@@ -171,7 +180,7 @@ class _Column:
                 return CsvColumn(NUMBERS, labels, numbers[lookup[at]])
             return CsvColumn(OVERFLOW, labels, None)
         narrow = code_type(len(labels))
-        kind = CODES8 if narrow is np.uint8 else CODES16
+        kind = {np.uint8: CODES8, np.uint16: CODES16, np.uint32: CODES32}[narrow]
         # −1 becomes the largest code, which means missing.
         return CsvColumn(kind, labels, lookup[at].astype(narrow))
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from gml.data.dataset import MAX_LEVELS
 from gml.data.options import ReadOptions
-from gml.errors import DataError, listing, parameter, quote
+from gml.errors import CannotAnswer, DataError, listing, parameter, quote
 from gml.kernel.layout import NUMBERS, OVERFLOW, CsvColumn
 from gml.kernel.number import number_of
 
@@ -57,9 +57,17 @@ def has_too_many_levels(name: str, column: CsvColumn, options: ReadOptions, wher
                 "all of them numbers"
             )
         return False
+    is_identifier, holds_words = name == options.identifier, options.holds_words(name)
+    if column.kind == OVERFLOW and (is_identifier or holds_words):
+        raise CannotAnswer(
+            f"{where}: column {quote(name)}: more than {options.most_labels(name)} different "
+            f"labels, for which there is no room in {parameter('max_memory')}"
+        )
     if column.kind == OVERFLOW:
         return True
-    if column.kind == NUMBERS or len(column.labels) <= options.max_levels:
+    if is_identifier or column.kind == NUMBERS or len(column.labels) <= options.max_levels:
+        return False
+    if holds_words and not _begins_with_numbers(column, options):
         return False
     declared = (
         options.declared_levels(name) is not None

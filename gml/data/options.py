@@ -20,9 +20,13 @@ from gml.errors import (
     require_one_of,
     unknown_name,
 )
+from gml.resources import budget_in_force
 
 DEFAULT_NA = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")
 MISSING_POLICIES = ("error", "drop", "level", "available")
+# Of a label of few letters, its place in the kernel's table and its text in Python.
+_WORD_BYTES = 400
+_MOST_WORDS = (1 << 31) - 1
 
 Undeclared = Literal["labels", "numbers"]
 """What a column holds if neither a schema nor an option gives its type."""
@@ -84,6 +88,10 @@ class ReadOptions:
     """Whether the message about missing values offers `available`."""
     takes_numbers: str | None = None
     """What would take columns as numbers, for the message about columns with too many levels."""
+    identifier: str | None = None
+    """A column whose labels only tell sequences apart, however many they are."""
+    limited: tuple[str, ...] | None = None
+    """The columns that `max_levels` holds for, all by default; others may hold words."""
 
     def __post_init__(self) -> None:
         require_one_of("missing", self.missing, MISSING_POLICIES)
@@ -166,6 +174,16 @@ class ReadOptions:
             or self.binning(name) is not None
             or bool(self.expected_levels(name))
         )
+
+    def holds_words(self, name: str) -> bool:
+        """Whether a column may have more labels than `max_levels`, unless they are numbers."""
+        return self.limited is not None and name not in self.limited and name != self.identifier
+
+    def most_labels(self, name: str) -> int:
+        """The most labels of a column that is read as it stands; memory limits words."""
+        if name != self.identifier and not self.holds_words(name):
+            return self.max_levels
+        return min(_MOST_WORDS, max(MAX_LEVELS, budget_in_force() // _WORD_BYTES))
 
     def binning(self, name: str) -> Binning | None:
         """How a column is to be cut, if it is named."""

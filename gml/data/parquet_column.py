@@ -7,10 +7,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.data.dataset import code_type
+from gml.data.dataset import code_type, missing_code
 from gml.data.problems import NotANumber, undeclared
 from gml.errors import DataError, parameter, quote
-from gml.kernel.layout import CODES8, CODES16, NUMBERS, OVERFLOW, SKIP, ColumnSpec, CsvColumn
+from gml.kernel.layout import (
+    CODES8,
+    CODES16,
+    CODES32,
+    NUMBERS,
+    OVERFLOW,
+    SKIP,
+    ColumnSpec,
+    CsvColumn,
+)
 from gml.progress import reporter
 from gml.resources import budget_in_force, require_memory
 
@@ -162,14 +171,15 @@ class ColumnBuilder:
         n_labels = len(self._codes) - n_labels
         if n_labels:
             self._room.take(n_labels * _BYTES_PER_LABEL + n_bytes)
-        if len(self._codes) > 255 and self._cells.dtype == np.uint8:
-            self._widen()
+        wide = code_type(len(self._codes))
+        if not self._is_numbers and self._cells.itemsize < np.dtype(wide).itemsize:
+            self._widen(wide)
 
-    def _widen(self) -> None:
-        cells = self._new_cells(np.uint16)
+    def _widen(self, wide: type[np.unsignedinteger[Any]]) -> None:
+        cells = self._new_cells(wide)
         done, narrow = cells[: self._row], self._cells[: self._row]
         done[:] = narrow
-        done[narrow == 255] = 65535
+        done[narrow == missing_code(narrow)] = missing_code(cells)
         self._replace_cells(cells)
 
     def _become_numbers(self) -> None:
@@ -253,7 +263,8 @@ class ColumnBuilder:
             return CsvColumn(NUMBERS, labels, self._cells)
         if self._overflow:
             return CsvColumn(OVERFLOW, labels, None)
-        return CsvColumn(CODES8 if self._cells.dtype == np.uint8 else CODES16, labels, self._cells)
+        kind = {1: CODES8, 2: CODES16, 4: CODES32}[self._cells.itemsize]
+        return CsvColumn(kind, labels, self._cells)
 
 
 SKIPPED = CsvColumn(SKIP, [], None)

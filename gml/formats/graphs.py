@@ -10,6 +10,7 @@ from gml.data.text_file import read_text
 from gml.errors import GraphError, UsageError, kind_of, place, require_one_of, require_path
 from gml.formats.dot import dump_dot, load_dot
 from gml.formats.graphml import dump_graphml, load_graphml
+from gml.formats.json_crf import crf_of, is_crf
 from gml.formats.json_graph import dump_json, graph_of, parse_graph_json
 from gml.formats.json_undirected import has_factors, undirected_of
 from gml.formats.recognition import MODEL_FORMATS, recognise
@@ -92,6 +93,8 @@ def parse_graph(text: str, where: str) -> Graph:
         return parse_model(text, where).graph
     if found == "json":
         content = parse_graph_json(text, where)
+        if is_crf(content):
+            return crf_of(content, where).graph
         if not has_factors(content):
             return graph_of(content, where)
         return undirected_of(content, where).graph

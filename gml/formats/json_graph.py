@@ -47,7 +47,7 @@ def node_link_text(
     more: Mapping[str, Any] = NOTHING_MORE,
 ) -> str:
     """Return the text of a graph or model file; `more` are other fields at its end."""
-    directed = about["kind"] != "undirected"
+    directed = about["kind"] not in ("undirected", "crf")
     first = {"directed": directed, "multigraph": False}
     return document_text(
         first | {"graph": about, "nodes": nodes, "edges": edges} | dict(more), inputs

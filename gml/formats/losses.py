@@ -8,6 +8,7 @@ from gml.progress import reporter
 
 if TYPE_CHECKING:
     from gml.model.bayesnet import BayesNet
+    from gml.model.conditional_models import Conditional
     from gml.model.markovnet import MarkovNet
 
 TITLES = {
@@ -24,9 +25,11 @@ TABLES_ONLY = (*NAMED_TABLES, "uai")
 """Formats that hold the tables of a model and nothing else."""
 
 
-def lost_by(format: str, net: BayesNet | MarkovNet) -> list[str]:
-    """What a format of models cannot hold of a model."""
-    if format not in TABLES_ONLY:
+def lost_by(format: str, net: BayesNet | MarkovNet | Conditional) -> list[str]:
+    """What a format of models cannot hold of a model; JSON alone holds a conditional field."""
+    from gml.model.conditional_models import Conditional
+
+    if format not in TABLES_ONLY or isinstance(net, Conditional):
         return []
     return ["the names"] * (format == "uai" and not has_own_names(net)) + beside_tables(net)
 

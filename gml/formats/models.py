@@ -25,6 +25,7 @@ from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.cpt_table import dump_table, dump_text
 from gml.formats.dot import load_dot
 from gml.formats.graphml import load_graphml
+from gml.formats.json_crf import crf_of, dump_json_field, is_crf
 from gml.formats.json_graph import graph_of, parse_graph_json
 from gml.formats.json_model import dump_json_model, has_tables, model_of
 from gml.formats.json_undirected import dump_json_undirected, has_factors, undirected_of
@@ -37,21 +38,36 @@ from gml.formats.xmlbif import dump_xmlbif, load_xmlbif
 from gml.graph.graph import Graph
 from gml.ledger import path_in
 from gml.model.bayesnet import BayesNet
+from gml.model.conditional.field import ConditionalField
+from gml.model.conditional_models import Conditional
 from gml.model.markovnet import MarkovNet
+from gml.model.sequences.chain_field import ChainField
 
-AnyModel = BayesNet | MarkovNet
+JointModel = BayesNet | MarkovNet
+"""A model that is a joint distribution."""
+AnyModel = JointModel | Conditional
 """What a model file holds."""
 
 
 def dump_json_of(net: AnyModel, *, inputs: Hashes = NO_INPUTS) -> str:
-    """Return the JSON of a model, with arrows or without."""
+    """Return the JSON of a model, with arrows or without, joint or conditional."""
+    if isinstance(net, Conditional):
+        return dump_json_field(net, inputs=inputs)
     if isinstance(net, MarkovNet):
         return dump_json_undirected(net, inputs=inputs)
     return dump_json_model(net, inputs=inputs)
 
 
 def dump_text_of(net: AnyModel) -> str:
-    """Return the tables or the terms of a model for people."""
+    """Return the tables, the terms or the features of a model for people."""
+    if isinstance(net, ChainField):
+        from gml.formats.reports.chain import dump_chain_text
+
+        return dump_chain_text(net)
+    if isinstance(net, ConditionalField):
+        from gml.formats.reports.crf import dump_crf_text
+
+        return dump_crf_text(net)
     if isinstance(net, MarkovNet):
         from gml.formats.reports.undirected import dump_markov_text
 
@@ -63,6 +79,8 @@ def _with_arrows(format: str, dump: Callable[..., str]) -> Callable[..., str]:
     """A writer that refuses a model without arrows."""
 
     def write(net: AnyModel, **how: Any) -> str:
+        if isinstance(net, Conditional):
+            raise _only_json(format)
         if isinstance(net, MarkovNet):
             raise GraphError(
                 f"{TITLES[format]} holds a directed model, and this one is undirected; if it is "
@@ -73,12 +91,25 @@ def _with_arrows(format: str, dump: Callable[..., str]) -> Callable[..., str]:
     return write
 
 
+def _dump_uai_of(net: AnyModel, **how: Any) -> str:
+    if isinstance(net, Conditional):
+        raise _only_json("uai")
+    return dump_uai(net, **how)
+
+
+def _only_json(format: str) -> GraphError:
+    return GraphError(
+        f"{TITLES[format]} holds a joint distribution, and a conditional random field is none; "
+        "JSON holds it"
+    )
+
+
 MODEL_WRITERS: dict[str, Callable[..., str]] = {
     "json": dump_json_of,
     "bif": _with_arrows("bif", dump_bif),
     "xmlbif": _with_arrows("xmlbif", dump_xmlbif),
     "net": _with_arrows("net", dump_net),
-    "uai": dump_uai,
+    "uai": _dump_uai_of,
     "text": dump_text_of,
 }
 """From a model to text; that of JSON takes `inputs` too, and `NAMED_TABLES` `sanitize`."""
@@ -86,6 +117,8 @@ MODEL_WRITERS: dict[str, Callable[..., str]] = {
 
 def _load_json(text: str, where: str) -> AnyModel:
     content = parse_graph_json(text, where)
+    if is_crf(content):
+        return crf_of(content, where)
     return (undirected_of if has_factors(content) else model_of)(content, where)
 
 
@@ -124,17 +157,43 @@ def read_model(path: str | os.PathLike[str]) -> AnyModel:
 def read_directed_model(path: str | os.PathLike[str]) -> BayesNet:
     """Read a model with arrows; an undirected one is refused."""
     net = read_model(path)
-    if isinstance(net, MarkovNet):
-        raise GraphError(f"{place(path)}: an undirected model, which gml.MarkovNet.from_file reads")
+    if not isinstance(net, BayesNet):
+        raise _not_of_class(net, path)
     return net
 
 
 def read_undirected_model(path: str | os.PathLike[str]) -> MarkovNet:
     """Read a model without arrows; a directed one is refused."""
     net = read_model(path)
-    if isinstance(net, BayesNet):
-        raise GraphError(f"{place(path)}: a directed model, which gml.BayesNet.from_file reads")
+    if not isinstance(net, MarkovNet):
+        raise _not_of_class(net, path)
     return net
+
+
+def read_conditional_model(path: str | os.PathLike[str]) -> ConditionalField:
+    """Read a conditional random field; other models are refused."""
+    net = read_model(path)
+    if not isinstance(net, ConditionalField):
+        raise _not_of_class(net, path)
+    return net
+
+
+def read_chain_model(path: str | os.PathLike[str]) -> ChainField:
+    """Read a chain field; other models are refused."""
+    net = read_model(path)
+    if not isinstance(net, ChainField):
+        raise _not_of_class(net, path)
+    return net
+
+
+def _not_of_class(net: AnyModel, path: str | os.PathLike[str]) -> GraphError:
+    what = {
+        BayesNet: "a directed model",
+        MarkovNet: "an undirected model",
+        ConditionalField: "a conditional random field",
+        ChainField: "a conditional random field of sequences",
+    }[type(net)]
+    return GraphError(f"{place(path)}: {what}, which gml.{type(net).__name__}.from_file reads")
 
 
 def parse_model(text: str, where: str) -> AnyModel:
@@ -155,6 +214,8 @@ def parse_any(text: str, where: str) -> AnyModel | Graph:
         return _READERS[found](text, where)
     if found == "json":
         content = parse_graph_json(text, where)
+        if is_crf(content):
+            return crf_of(content, where)
         if has_factors(content):
             return undirected_of(content, where)
         return (model_of if has_tables(content) else graph_of)(content, where)

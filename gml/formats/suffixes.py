@@ -37,6 +37,8 @@ MARKOV_SUFFIXES = {
     ".graphml": "graphml",
 }
 """Of an undirected model, and of its graph alone."""
+FIELD_SUFFIXES = {name: format for name, format in MARKOV_SUFFIXES.items() if format != "uai"}
+"""Of a conditional random field, and of its graph alone."""
 REPORT_SUFFIXES = {
     ".txt": "text",
     ".json": "json",

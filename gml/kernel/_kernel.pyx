@@ -15,6 +15,7 @@ from gml.kernel.layout import (
     CELL_BYTES,
     CODES8,
     CODES16,
+    CODES32,
     DENSE_CELLS,
     NUMBERS,
     OVERFLOW,
@@ -258,7 +259,7 @@ cdef _take_column(csv_column *column, size_t n_rows):
     kind = column.kind
     if kind == OVERFLOW:
         return CsvColumn(kind, labels, None)
-    dtype = {CODES8: np.uint8, CODES16: np.uint16, NUMBERS: np.float64}[kind]
+    dtype = {CODES8: np.uint8, CODES16: np.uint16, CODES32: np.uint32, NUMBERS: np.float64}[kind]
     return CsvColumn(kind, labels, _adopt(&column.cells, n_rows, dtype))
 
 
@@ -337,6 +338,11 @@ def recode(codes, list new_codes):
     if len(codes) == 0:
         return
     missing = np.iinfo(codes.dtype).max
+    if codes.dtype.itemsize == 4:
+        # A table of all codes would take gibibytes.
+        known = codes != missing
+        codes[known] = np.array(new_codes, dtype=codes.dtype)[codes[known]]
+        return
     lookup = np.full(missing + 1, missing, dtype=codes.dtype)
     lookup[: len(new_codes)] = new_codes
     cdef size_t n_labels = len(new_codes)
@@ -838,3 +844,4 @@ include "_sampling.pxi"
 include "_gibbs.pxi"
 include "_row_probability.pxi"
 include "_pair_sums.pxi"
+include "_chain_field.pxi"

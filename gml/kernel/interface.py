@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.kernel.chain_layout import ChainLayout
 from gml.kernel.gibbs_plan import GibbsPlan, ScopeLayout
 from gml.kernel.layout import (
     ColumnSpec,
@@ -122,6 +123,30 @@ class GibbsSampler(Protocol):
 
     def sweep(self, states: Codes, first: int, last: int, first_sweep: int, n_sweeps: int) -> None:
         """Draw the chains from `first` to `last` (multiples of 64) in so many sweeps."""
+
+
+class ChainRows(Protocol):
+    """Sequences of rows with attributes, and a chain of labels over each."""
+
+    def gradient(
+        self,
+        cells: Numbers,
+        transitions: Numbers,
+        targets: Positions,
+        span: tuple[int, int],
+        out: tuple[Numbers, Numbers],
+    ) -> float:
+        """Σ −ln p(targets) over sequences; its derivatives are added to `out`."""
+
+    def marginals(
+        self, cells: Numbers, transitions: Numbers, span: tuple[int, int], out: Numbers
+    ) -> None:
+        """Fill in the probability of each label of each row of some sequences."""
+
+    def viterbi(
+        self, cells: Numbers, transitions: Numbers, span: tuple[int, int], out: Positions
+    ) -> None:
+        """Fill in the labels of the highest score; of those that reach it, the lowest."""
 
 
 class OrderChain(Protocol):
@@ -327,5 +352,7 @@ class Kernel(Protocol):
     def pair_sums(
         self, middle: Numbers, inner: Numbers, couplings: Numbers, blocks: Numbers
     ) -> PairSums: ...
+
+    def ChainRows(self, layout: ChainLayout) -> ChainRows: ...
 
     def normal_quantile(self, p: Numbers) -> Numbers: ...

@@ -18,7 +18,7 @@ MOST_AXES = 62
 """Of a table (elimination.c); with two levels each, it has more cells than any machine."""
 
 # What a column of a CSV file becomes (csv_reader.h).
-SKIP, CODES8, CODES16, NUMBERS, OVERFLOW = range(5)
+SKIP, CODES8, CODES16, NUMBERS, OVERFLOW, CODES32 = range(6)
 
 # What can be wrong with a CSV file (csv_reader.h).
 (
@@ -35,7 +35,7 @@ SKIP, CODES8, CODES16, NUMBERS, OVERFLOW = range(5)
 ) = range(10)
 TOO_MANY_ROWS = 10
 """The cells take more than the limit; the readers around the kernel's own notice that."""
-CELL_BYTES = {SKIP: 0, CODES8: 1, CODES16: 2, NUMBERS: 8, OVERFLOW: 0}
+CELL_BYTES = {SKIP: 0, CODES8: 1, CODES16: 2, CODES32: 4, NUMBERS: 8, OVERFLOW: 0}
 
 
 # The values of families (families.h), and what the count of a prior is for.

@@ -10,7 +10,7 @@ import itertools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,6 +39,8 @@ class Answer(NotebookTable, ABC):
     evidence: Values
     do: Values
     log_evidence: float
+    given: Values = field(default_factory=dict, kw_only=True)
+    """Inputs of a conditional model, which have no probability: all else is given these."""
 
     if TYPE_CHECKING:
         # The package adds it to the class: pictures are above this room.
@@ -67,16 +69,21 @@ class Answer(NotebookTable, ABC):
     def heading(self) -> list[str]:
         """Say how probable the evidence is, and the answer too if it is an assignment."""
         lines = []
+        if self.given:
+            lines.append(f"given {_assigned(self.given)}")
         if self.evidence:
-            observed = ", ".join(f"{name}={value}" for name, value in self.evidence.items())
             letter = "p" if self.is_density else "P"
-            lines.append(f"{letter}({printable(observed)}) = {_shown(self.log_evidence)}")
+            lines.append(f"{letter}({_assigned(self.evidence)}) = {_shown(self.log_evidence)}")
         if self.log_probability is not None:
             lines.append(f"P(this | evidence) = {_shown(self.log_probability)}")
         return lines
 
     def __repr__(self) -> str:
         return "\n".join([*self.heading(), *aligned(self.rows())])
+
+
+def _assigned(values: Values) -> str:
+    return printable(", ".join(f"{name}={value}" for name, value in values.items()))
 
 
 def _shown(log_p: float) -> str:

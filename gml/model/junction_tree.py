@@ -63,9 +63,10 @@ class JunctionTree:
         """Variables of the largest clique, less one."""
         return max(map(len, self.cliques), default=1) - 1
 
-    def require_room(self, names: Sequence[str], budget: int) -> None:
+    def require_room(self, names: Sequence[str], budget: int, *, copies: int = 1) -> None:
         """Refuse tables over all cliques, and messages, that take more than the budget."""
-        n_bytes = sum(8 * (self.cells(clique) + self.cells(clique[:-1])) for clique in self.cliques)
+        cells = sum(self.cells(clique) + self.cells(clique[:-1]) for clique in self.cliques)
+        n_bytes = 8 * copies * cells
         if n_bytes <= budget and self.treewidth < MOST_AXES:
             return
         largest = max(self.cliques, key=self.cells)

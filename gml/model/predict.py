@@ -31,10 +31,11 @@ from gml.errors import (
     parameter,
     quote,
 )
+from gml.model.decoded_metrics import DecodedMetrics, DecodedTally
 from gml.model.evidence import Circumstances, Meaning, circumstances
 from gml.model.model import AskedModel
 from gml.model.prediction_metrics import Metrics, Tally, TrueValues
-from gml.model.row_answers import Predictions, RowAnswers, RowInference
+from gml.model.row_answers import Decoded, Predictions, RowAnswers, RowInference
 from gml.progress import reporter
 
 if TYPE_CHECKING:
@@ -88,12 +89,23 @@ def predict(
     asked = RowInference(
         circumstances(net, evidence, do), [target], predict=True, max_memory=max_memory
     )
-    if isinstance(data, str | os.PathLike):
-        data = _read(data, net)
     return cast(
         "Predictions",
-        answers_about(asked, data, "data", missing=missing, ignore_unknown=ignore_unknown),
+        answers_about_data(asked, data, missing=missing, ignore_unknown=ignore_unknown),
     )
+
+
+def answers_about_data(
+    asked: RowInference,
+    data: str | os.PathLike[str] | Dataset | pd.DataFrame,
+    *,
+    missing: str = "unobserved",
+    ignore_unknown: bool = False,
+) -> RowAnswers:
+    """Return what is asked of each row of a table, which may be a file."""
+    if isinstance(data, str | os.PathLike):
+        data = _read(data, asked.given.net)
+    return answers_about(asked, data, "data", missing=missing, ignore_unknown=ignore_unknown)
 
 
 def answers_about(
@@ -118,6 +130,7 @@ def answers_about(
         missing=missing,
         ignore_unknown=ignore_unknown,
         decimal=_decimal(data),
+        needed=asked.needed,
     )
     values = _observed(rows, data)
     rows.warn()
@@ -126,22 +139,52 @@ def answers_about(
     if not isinstance(data, Dataset):
         answers = replace(answers, index=data.index)
     if isinstance(answers, Predictions) and answers.target in names:
-        at = names.index(answers.target)
-        return replace(answers, metrics=_metrics(asked, answers, data, at, missing))
+        return replace(answers, metrics=_metrics(asked, answers, data, names, missing))
+    if isinstance(answers, Decoded) and all(name in names for name in asked.targets):
+        return replace(answers, metrics=_decoded_metrics(asked, answers, data, names, missing))
     return answers
 
 
 def _metrics(
-    asked: RowInference, predicted: Predictions, data: Dataset | pd.DataFrame, at: int, missing: str
+    asked: RowInference,
+    predicted: Predictions,
+    data: Dataset | pd.DataFrame,
+    names: Sequence[str],
+    missing: str,
 ) -> Metrics:
     """How good predictions are, by the column that has the truth."""
     variable = asked.given.net.variables[asked.given.net.index(predicted.target)]
-    true = TrueValues(variable, missing_is_level=missing == "level", decimal=_decimal(data))
-    codes, distinct = _factorized(data, at)
-    meant = np.array([true.missing, *(true.of(value) for value in distinct)])
     tally = Tally(predicted.target, variable.levels)
-    tally.add(predicted, meant[codes + 1], data.weights if isinstance(data, Dataset) else None)
+    truth = _truth(variable, data, names, missing)
+    tally.add(predicted, truth, data.weights if isinstance(data, Dataset) else None)
     return tally.metrics()
+
+
+def _decoded_metrics(
+    asked: RowInference,
+    decoded: Decoded,
+    data: Dataset | pd.DataFrame,
+    names: Sequence[str],
+    missing: str,
+) -> DecodedMetrics:
+    """How good values found together are, by the columns that have the truth."""
+    net = asked.given.net
+    variables = [net.variables[net.index(name)] for name in asked.targets]
+    tally = DecodedTally(variables)
+    truth = {variable.name: _truth(variable, data, names, missing) for variable in variables}
+    tally.add(decoded, truth, data.weights if isinstance(data, Dataset) else None)
+    return tally.metrics()
+
+
+def _truth(
+    variable: Variable, data: Dataset | pd.DataFrame, names: Sequence[str], missing: str
+) -> NDArray[Any]:
+    """What the column of a node says that it really was."""
+    true = TrueValues(variable, missing_is_level=missing == "level", decimal=_decimal(data))
+    codes, distinct = _factorized(data, names.index(variable.name))
+    meant = np.array([true.missing, *(true.of(value) for value in distinct)])
+    found: NDArray[Any] = meant[codes + 1]
+    return found
 
 
 def _decimal(data: Dataset | pd.DataFrame) -> str:
@@ -174,7 +217,8 @@ def _observed(rows: RowEvidence, data: Dataset | pd.DataFrame) -> NDArray[Any]:
             int(code): (int(row), int(number))
             for code, row, number in zip(which, first, times, strict=True)
         }
-        meant = [rows.missing(k) if -1 in seen else rows.nothing]
+        gap = seen.get(-1)
+        meant = [rows.nothing if gap is None else rows.missing(k, f"row {gap[0]}")]
         for code, value in enumerate(distinct):
             row, number = seen.get(code, (0, 0))
             known = rows.find(k, value, f"row {row}", number)
@@ -222,6 +266,7 @@ class RowEvidence:
         missing: str = "unobserved",
         ignore_unknown: bool = False,
         decimal: str = ".",
+        needed: Sequence[str] = (),
     ) -> None:
         if missing not in _MISSING:
             choices = " or ".join(map(repr, _MISSING))
@@ -252,6 +297,19 @@ class RowEvidence:
         self._unknown: dict[str, int] = {}
         self._gaps_with_level: set[str] = set()
         self.names = [*observed, *given.evidence]
+        self._needed = frozenset(needed)
+        absent = [name for name in needed if name not in self.names]
+        if absent:
+            raise DataError(
+                f"{where}: no column {listing(absent)}, and the model says nothing without "
+                + agreeing(len(absent), "it", "them")
+            )
+        others = [name for name in observed if needed and name not in self._needed]
+        if others:
+            reporter().tell(
+                f"{listing(others)} {agreeing(len(others), 'is', 'are')} known in {where}, and so "
+                "evidence for the other targets"
+            )
 
     def room(self, n_rows: int) -> NDArray[Any]:
         """Return rows × names, with the evidence that all rows share."""
@@ -288,13 +346,18 @@ class RowEvidence:
         """What stands for a cell that observes nothing."""
         return math.nan if self._is_gaussian else -1
 
-    def missing(self, k: int) -> float:
-        """Return what a missing cell of a column observes."""
+    def missing(self, k: int, place: str) -> float:
+        """Return what a missing cell of a column observes; one that is needed is refused."""
         variable = self.variables[k]
         if variable.levels is not None and NA_LEVEL in variable.levels:
             if self._missing_is_level:
                 return variable.levels.index(NA_LEVEL)
             self._gaps_with_level.add(variable.name)
+        if variable.name in self._needed and not self._ignore_unknown:
+            raise DataError(
+                f"{self._where}: {place}: column {quote(variable.name)} is missing, and the model "
+                f"needs it; {parameter('ignore_unknown')} leaves out what it would add"
+            )
         return self.nothing
 
     def warn(self) -> None:

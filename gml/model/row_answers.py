@@ -26,7 +26,9 @@ from gml.model.notebook_table import NotebookTable
 if TYPE_CHECKING:
     import pandas as pd
 
+    from gml.model.decoded_metrics import DecodedMetrics
     from gml.model.prediction_metrics import Metrics
+    from gml.model.sequences.chain_metrics import ChainMetrics
 
 Column = NDArray[Any]
 Numbers = NDArray[np.float64]
@@ -196,6 +198,61 @@ class RowMoments(RowAnswers):
         ]
 
 
+# ---------------------------------------------------------------------- some nodes together
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Decoded(RowAnswers):
+    """The most probable values of some nodes together in each row: `answers["lung"]`.
+
+    `metrics` says how good they are, if the table has the columns.
+    """
+
+    predicted: Mapping[str, Column]
+    log_probability: Numbers
+    """ln of the probability of the values together."""
+    metrics: DecodedMetrics | None = field(default=None, kw_only=True)
+
+    def __len__(self) -> int:
+        return len(self.log_probability)
+
+    def __getitem__(self, name: str) -> Column:
+        return self.predicted[known(name, self.predicted)]
+
+    def written(self) -> list[tuple[str, Column]]:
+        """The level of each node, and the probability of all together."""
+        found: list[tuple[str, Column]] = [
+            (f"{name}_predicted", levels) for name, levels in self.predicted.items()
+        ]
+        logs = self.log_probability.tolist()
+        together = np.array([math.exp(log_p) for log_p in logs], np.float64)
+        return [*found, ("p_together", together)]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DecodedRows(RowAnswers):
+    """The label of each row in the most probable labels of its sequence as a whole.
+
+    `metrics` says how good they are, if the table has the column.
+    """
+
+    target: str
+    predicted: Column
+    probability: Numbers
+    """That of the label of the row alone, given all rows of its sequence."""
+    metrics: ChainMetrics | None = field(default=None, kw_only=True)
+
+    def __len__(self) -> int:
+        return len(self.predicted)
+
+    def written(self) -> list[tuple[str, Column]]:
+        """The label and its probability."""
+        return [
+            (f"{self.target}_predicted", self.predicted),
+            (f"{self.target}_probability", self.probability),
+        ]
+
+
 # ---------------------------------------------------------------------- asking for them
 
 
@@ -210,14 +267,26 @@ class RowInference:
         predict: bool,
         max_memory: int | None = None,
     ) -> None:
+        self._set_up(given, targets, predict=predict)
+        numeric = isinstance(given.net, Network) and given.net.is_gaussian
+        self._inference = None if numeric else Inference(given.net, max_memory=max_memory)
+
+    def _set_up(
+        self, given: Circumstances[AskedModel], targets: Sequence[str], *, predict: bool
+    ) -> None:
         for name in targets:
             _require_target(given, name)
         self.given = given
         self.targets = tuple(targets)
         self.predicts = predict
+        self.decodes = False
+        """Whether the most probable values of the targets together are asked for."""
         self._levels = {v.name: v.levels or () for v in given.net.variables}
-        numeric = isinstance(given.net, Network) and given.net.is_gaussian
-        self._inference = None if numeric else Inference(given.net, max_memory=max_memory)
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The nodes that every row has to observe."""
+        return ()
 
     @property
     def columns(self) -> list[str]:

@@ -12,6 +12,7 @@ from gml.progress import reporter
 
 if TYPE_CHECKING:
     from gml.model.answer import Answer
+    from gml.model.conditional.field import ConditionalField
     from gml.model.model import AskedModel
 
 Distributions = dict[str, Bars | Bell]
@@ -42,6 +43,24 @@ def distributions_of(
         if name in prior:
             found[name] = _observed(prior[name], value)
     return {name: _beside(found[name], prior[name]) for name in nodes}
+
+
+def distributions_of_field(
+    field: ConditionalField,
+    nodes: Sequence[str],
+    evidence: Mapping[str, Any],
+    max_memory: int | None = None,
+) -> Distributions:
+    """Return the distributions of targets given all inputs, and what is observed."""
+    from gml.model.conditional.questions import query_field
+
+    levels = {variable.name: variable.levels or () for variable in field.variables}
+    answer = query_field(field, None, evidence, max_memory=max_memory)
+    found = _shown(answer)
+    for name, value in {**answer.given, **answer.evidence}.items():
+        shares = tuple(float(level == value) for level in levels[name])
+        found[name] = Bars(levels[name], shares, levels[name].index(str(value)))
+    return {name: found[name] for name in nodes}
 
 
 def marginals_of(net: AskedModel, nodes: Sequence[str], max_memory: int | None) -> Distributions:

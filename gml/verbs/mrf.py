@@ -8,10 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
-from gml.counts.counter import Counter
-from gml.errors import UsageError, agreeing, counted, listing, parameter, require_one_of
-from gml.graph.chordal import moral_graph
-from gml.graph.graph import Graph
+from gml.errors import UsageError, parameter, require_one_of
 from gml.model.markovnet import MarkovNet
 from gml.model.training import training_of
 from gml.model.undirected.fit import BY_CHAINS, Chains, chosen_method, fit_markov
@@ -22,10 +19,11 @@ from gml.progress import Deadline, reporter
 from gml.scores.registry import SCORES
 from gml.verbs.shared.data_input import Data, open_data
 from gml.verbs.shared.fitted_models import accepted, fitted_by, warn_of_deliveries
-from gml.verbs.shared.graph_input import GivenGraph, GraphLike, declared_columns, given_graph
+from gml.verbs.shared.graph_input import GraphLike, declared_columns, given_graph
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.recording import records_keywords
 from gml.verbs.shared.swapped import answers_swapped
+from gml.verbs.shared.undirected_input import require_labels, without_arrows
 from gml.verbs.shared.undirected_structures import choose_structure
 
 _PAIRWISE = ("l1", "complete")
@@ -162,7 +160,7 @@ def mrf(
             "contradict one another; use drop or level"
         )
     found = None if graph is None else given_graph(graph)
-    structured = None if found is None else _undirected(found)
+    structured = None if found is None else without_arrows(found)
     counter = open_data(
         data,
         fractional=True,
@@ -173,7 +171,7 @@ def mrf(
         threads=threads,
         **reading,
     )
-    _require_labels(counter)
+    require_labels(counter, "an undirected model")
     learning = fitted_by("mrf", counter, asked or {})
     if cliques:
         terms = Terms.of(counter.variables, cliques)
@@ -249,29 +247,6 @@ def _cliques(given: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
             '[["A", "B"], ["B", "C"]])'
         )
     return found
-
-
-def _require_labels(counter: Counter) -> None:
-    numbers = [variable.name for variable in counter.variables if variable.is_continuous]
-    if numbers:
-        raise UsageError(
-            f"an undirected model is over labels, and {listing(numbers)} "
-            f"{agreeing(len(numbers), 'has', 'have')} numbers; cut them with "
-            f"{parameter('bins')} or {parameter('cut')}"
-        )
-
-
-def _undirected(given: GivenGraph) -> Graph:
-    """Return the graph whose cliques are the factors; a DAG, or one of a class, is moralised."""
-    if given.graph.kind == "undirected":
-        return given.graph
-    moral = moral_graph(given.dag())
-    added = moral.n_edges - given.graph.n_edges
-    reporter().tell(
-        f"{given.name} is {given.graph.kind_in_words}: its moral graph is fitted, with "
-        f"{counted(added, 'more edge')} between parents of the same node"
-    )
-    return moral
 
 
 def _tracing(

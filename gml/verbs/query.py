@@ -8,11 +8,14 @@ from typing import Any, Unpack, overload
 from gml.data.options import given_keywords, reading_options
 from gml.errors import UsageError, parameter
 from gml.model.answer import Answer
+from gml.model.conditional.field import ConditionalField
+from gml.model.conditional.questions import best_of_field, query_field
 from gml.model.query import Names, best, names_of
 from gml.model.query import query as ask
 from gml.model.row_answers import RowAnswers
+from gml.model.sequences.chain_field import ChainField
 from gml.verbs.shared.keywords import answers_misspelling
-from gml.verbs.shared.model_input import ModelSource, open_model
+from gml.verbs.shared.model_input import AskedSource, open_asked_model
 from gml.verbs.shared.row_queries import (
     RowReading,
     RowSource,
@@ -24,7 +27,7 @@ from gml.verbs.shared.row_queries import (
 
 @overload
 def query(
-    model: ModelSource,
+    model: AskedSource,
     target: Names = None,
     evidence: Mapping[str, Any] | None = None,
     do: Mapping[str, Any] | None = None,
@@ -37,11 +40,12 @@ def query(
 ) -> Answer: ...
 @overload
 def query(
-    model: ModelSource,
+    model: AskedSource,
     target: Names = None,
     evidence: Mapping[str, Any] | None = None,
     do: Mapping[str, Any] | None = None,
     *,
+    mpe: bool = False,
     max_memory: int | None = None,
     batch: RowSource,
     predict: str | None = None,
@@ -51,7 +55,7 @@ def query(
 ) -> RowAnswers: ...
 @answers_misspelling(reading=tuple(RowReading.__annotations__))
 def query(
-    model: ModelSource,
+    model: AskedSource,
     target: Names = None,
     evidence: Mapping[str, Any] | None = None,
     do: Mapping[str, Any] | None = None,
@@ -71,7 +75,8 @@ def query(
     Parameters
     ----------
     model
-        With arrows or without, or a file of one.
+        With arrows or without, a conditional field (whose inputs must all be observed), or a file
+        of one.
     target
         A node, or several for their joint distribution; by default every node on its own.
     evidence
@@ -82,7 +87,8 @@ def query(
     each
         Whether the targets are answered one by one, not jointly.
     mpe
-        Whether to find the most probable values of all unobserved nodes.
+        Whether to find the most probable values of all unobserved nodes; for rows, of a conditional
+        field.
     map
         Whether to find the most probable values of the targets.
     max_memory
@@ -120,9 +126,11 @@ def query(
     given = given_keywords(reading)
     check_question(names, each=each, mpe=mpe, map=map)
     if batch is not None:
-        check_batch(names, predict, each=each, best=mpe or map)
+        check_batch(names, predict, each=each, mpe=mpe, map=map)
         return answers_of_rows(
-            row_inference(model, names, evidence, do, predict=predict, max_memory=max_memory),
+            row_inference(
+                model, names, evidence, do, predict=predict, mpe=mpe, max_memory=max_memory
+            ),
             batch,
             missing="unobserved" if missing is None else missing,
             ignore_unknown=ignore_unknown,
@@ -132,7 +140,15 @@ def query(
     idle = [*(name for name, value in about_rows.items() if value), *given]
     if idle:
         raise UsageError(f"{parameter(idle[0])} needs {parameter('batch')}")
-    net = open_model(model)
+    net = open_asked_model(model)
+    if isinstance(net, ChainField):
+        raise UsageError(
+            "a field of sequences is asked about their rows: give them with " + parameter("batch")
+        )
+    if isinstance(net, ConditionalField):
+        if mpe or map:
+            return best_of_field(net, names, evidence, do=do, max_memory=max_memory)
+        return query_field(net, names, evidence, do=do, each=each, max_memory=max_memory)
     if mpe or map:
         return best(net, names, evidence, do=do, max_memory=max_memory)
     return ask(net, names, evidence, do=do, each=each, max_memory=max_memory)
@@ -151,14 +167,23 @@ def check_question(target: Sequence[str], *, each: bool, mpe: bool, map: bool) -
         raise UsageError(f"{parameter('each')} is for several targets")
 
 
-def check_batch(target: Sequence[str], predict: str | None, *, each: bool, best: bool) -> None:
+def check_batch(
+    target: Sequence[str], predict: str | None, *, each: bool, mpe: bool, map: bool
+) -> None:
     """Refuse what cannot be asked about rows."""
     batch = parameter("batch")
-    if best:
+    if map:
         raise UsageError(
             f"{batch} answers with probabilities of each {parameter('target')}, or "
             f"{parameter('predict')}"
         )
+    if mpe:
+        if predict is not None:
+            raise UsageError(
+                f"{parameter('mpe')} finds all targets together, {parameter('predict')} one by "
+                "itself; ask for one of both"
+            )
+        return
     if each:
         raise UsageError(
             f"{batch} answers for each target on its own anyway; leave out {parameter('each')}"

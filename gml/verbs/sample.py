@@ -13,12 +13,12 @@ from gml.model.markovnet import MarkovNet
 from gml.model.sample import Rows, csv_chunks, draw_rows, network_rows
 from gml.progress import reporter
 from gml.verbs.shared.keywords import answers_misspelling
-from gml.verbs.shared.model_input import ModelSource, open_model
+from gml.verbs.shared.model_input import AskedSource, open_model
 
 
 @answers_misspelling(reading=())
 def sample(
-    model: ModelSource | MarkovNet,
+    model: AskedSource,
     n: int,
     *,
     evidence: Mapping[str, Any] | None = None,
@@ -81,7 +81,7 @@ def sample(
 
 
 def sample_csv(
-    model: ModelSource | MarkovNet,
+    model: AskedSource,
     n: int,
     *,
     evidence: Mapping[str, Any] | None = None,
@@ -107,7 +107,7 @@ def sample_csv(
 
 
 def _rows(
-    model: ModelSource | MarkovNet,
+    model: AskedSource,
     evidence: Mapping[str, Any] | None,
     do: Mapping[str, Any] | None,
     seed: int,

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gml.counts.counter import Counter, rows_counted
 from gml.data.dataset import Dataset
-from gml.data.discretize import cuts_of_levels
 from gml.data.options import ReadingKeywords, Undeclared, names_of, reading_options
 from gml.errors import GraphError, UsageError, listing, parameter, require_whole, unknown_name
 from gml.scores.ranking import ScoredGraph, decisive_values, ranked, scored_graph
@@ -16,13 +15,13 @@ from gml.scores.registry import SCORES
 from gml.verbs.shared.chosen_methods import ChosenScore, choose_scores, score_of_numbers
 from gml.verbs.shared.data_input import (
     Data,
-    declaring,
     name_of,
     open_data,
     require_whole_rows,
 )
 from gml.verbs.shared.declared_columns import DeclaredColumns
 from gml.verbs.shared.graph_input import GivenGraph, GraphLike, declared_columns, given_graph
+from gml.verbs.shared.holdout_input import open_holdout
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.result_frames import frame_of, html_of_rows, shown_rows
 from gml.verbs.shared.swapped import answers_swapped
@@ -319,31 +318,17 @@ def _splits(
     from gml.model.heldout import with_common_levels
 
     assert holdout is not None
-    # Levels that graphs declare, and intervals chosen from the data, hold for held-out rows too.
-    options = reading_options(**declaring(cast("ReadingKeywords", reading), declared))
-    cut = {
-        variable.name: variable.levels
-        for variable in counter.variables
-        if variable.levels is not None
-        and (options.bins is not None or variable.name in options.cut)
-        and cuts_of_levels(variable.levels) is not None
-    }
-    others = {name: how for name, how in options.cut.items() if name not in cut}
-    same = {**reading, "levels": options.levels, "bins": None, "cut": others or None}
-    same["discretize"] = None
-    if isinstance(holdout, Dataset | Counter):
-        same = {}
-    names = declared.levels
-    known = {v.name: v.levels for v in counter.variables if v.levels and v.name in names}
     name = name_of(holdout, "the holdout")
-    predicted = open_data(
+    predicted = open_holdout(
         holdout,
-        fractional=True,
+        counter,
         used=GivenGraph(first.graph, name).columns(),
-        declared=DeclaredColumns(first.name, known | cut),
+        declared=declared,
+        fixed=declared.levels,
+        source=first.name,
         undeclared=undeclared,
-        offer_available=False,
-        **same,
+        reading=reading,
     )
-    split = with_common_levels(counter, predicted, decimal=options.decimal)
+    decimal = reading_options(**cast("ReadingKeywords", reading)).decimal
+    split = with_common_levels(counter, predicted, decimal=decimal)
     return lambda: [split]

@@ -39,6 +39,7 @@ _TABLE = (
     "indtest @ --all-pairs -f csv", "indtest @ --implied graph.dot", "hc @ -f json", "ges @ -f text", "exact @ -f json",
     "imap @ --order a,b,c -f json", "count @ --pairs -o out.parquet", "count @ --graph graph.dot -o out.parquet",
     "score @ graph.dot -f json", "score @ graph.dot --folds 3", "fit-params @ graph.dot -o out.json", "mrf @ -o out.json", "mrf @ graph.dot --method pl --l2 1 -f text",
+    "crf @ --target c -o out.json", "crf @ graph.dot --target a,c --folds 2 -f text", "crf @ --target b --sequence a -f text",
     "fit-params @ graph.dot --cpt-dir out_tables -o out.bif", "check @ model.json -f json", "check @ model.json -f github",
     "average @ --by hc --bootstrap 3 -f json", "average @ --by exact", "average @ --by mrf --bootstrap 3 -f text", "draw --kind matrix @ -o out.svg",
     "draw --kind losses @ graph.dot --folds 3", "draw --kind trace @", "chowliu @ -f html",
@@ -47,7 +48,8 @@ _TABLE = (
 )  # fmt: skip
 _BATCH = (
     "query model.json --batch @ --target c", "query model.json --batch @ --predict b -o out.csv",
-    "score data.csv graph.dot --holdout @",
+    "score data.csv graph.dot --holdout @", "query field.json --batch @ --predict c", "query field.json --batch @ --mpe --ignore-unknown",
+    "query chain.json --batch @ --mpe -o out.csv", "query chain.json --batch @ --predict c --ignore-unknown", "crf data.csv --target c --holdout @",
 )  # fmt: skip
 _NUMERIC = (
     "fit-params @ ngraph.dot --gaussian -o out.json", "pc @ --test fisher-z -f json", "score @ ngraph.dot --score bge",
@@ -74,6 +76,11 @@ _UNDIRECTED = (
     "query @ --mpe -f json", "query @ --target c --evidence a=yes -f json", "query @ --batch data.csv --target c", "query @ --do a=yes",
     "compare @ model.json -f json", "compare @ @", "check data.csv @ -f json", "verify @", "draw @ -o out.svg",
 )  # fmt: skip
+_FIELDS = (
+    "query @ --evidence a=yes,b=1 -f json", "query @ --mpe --evidence a=yes,b=1", "query @ --batch data.csv --predict c -o out.csv", "query @ --batch data.csv --mpe",
+    "query @ --batch data.csv --target c --ignore-unknown", "draw @ -o out.svg", "draw @ --evidence a=yes,b=1 -f html", "crf data.csv @ --target c -f text",
+    "verify @", "sample @ -n 3", "convert @ out.json", "check data.csv @",
+)  # fmt: skip
 _UAI = (
     "convert @ out.json", "convert @ out.uai", "convert @ out.net", "convert @ out.json --to undirected", "convert @ out.json --to dag",
     "query @ -f json", "query @ --mpe", "query @ --target x1 --evidence x0=1", "compare @ @ -f json", "draw @ -f text",
@@ -91,7 +98,7 @@ _CSV_TOKENS = (
 )  # fmt: skip
 _JSON_TOKENS = (
     b"{", b"}", b"[", b"]", b":", b",", b"null", b"true", b"NaN", b"Infinity", b"1e999", b'"\\ud800"', b'"\\u0000"', b'"levels"',
-    b'"id"', b'"nodes"', b'"edges"', b'"cpt"', b'"counts"', b'"factors"', b'"scope"', b'"table"', b'"coding"', b'"parents"', b'"hash"', b'"learning"', b'"kind"', b"[[", b"{}",
+    b'"id"', b'"nodes"', b'"edges"', b'"cpt"', b'"counts"', b'"factors"', b'"scope"', b'"table"', b'"features"', b'"weights"', b'"role"', b'"chain"', b'"states"', b'"coding"', b'"parents"', b'"hash"', b'"learning"', b'"kind"', b"[[", b"{}",
 )  # fmt: skip
 _DOT_TOKENS = (
     b"graph", b"digraph", b"strict", b"subgraph", b"node", b"edge", b"->", b"--", b"{", b"}", b"[", b"]", b";", b"=", b"a", b"b",
@@ -180,6 +187,14 @@ OPTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("hc data.csv --score={}", ("bic", "bdeu")),
     ("ges data.csv --phases={}", ("forward,backward", "turning")),
     ("fit-params data.csv graph.dot --intervals={}", ("0.95", "0.5")),
+    ("crf data.csv --target={}", ("c", 'a,"b"')),
+    ("crf data.csv --target c --l2={}", ("0", "2.5", "auto")),
+    ("crf data.csv --target c --l1={}", ("0", "2.5")),
+    ("crf data.csv --target c --folds={}", ("2", "60")),
+    ("crf data.csv --target c --folds 2 --seed={}", ("0", "7")),
+    ("crf data.csv --target c --sequence={}", ("a", "b")),
+    ("crf data.csv --target c --sequence a --window={}", ("0", "3")),
+    ("crf data.csv --target c --holdout={}", ("data.csv", "holes.csv")),
     ("mrf data.csv --clique={}", ("a,b", "c", 'a,"b"')),
     ("mrf data.csv graph.dot --intervals={} -o out.json", ("0.95", "0.5")),
     ("mrf data.csv graph.dot --l1={}", ("0", "2.5")),
@@ -353,6 +368,7 @@ KINDS: dict[str, Kind] = {
             "undirected-json", "in.json", lambda: [seeds.UNDIRECTED, seeds.made("undirected.json")], _JSON, (*_UNDIRECTED, *_GRAPHS), _JSON_TOKENS,
             piped=True,
         ),
+        Kind("crf-json", "in.json", lambda: [seeds.made("field.json"), seeds.made("chain.json")], _JSON, _FIELDS, _JSON_TOKENS, piped=True),
         Kind(
             "uai", "in.uai", lambda: [seeds.UAI, seeds.made("model.uai"), seeds.made("undirected.uai")], m.TEXT, (*_UAI, *_GRAPHS), _UAI_TOKENS,
             piped=True,

@@ -136,6 +136,8 @@ _RECIPES = {
     "model.uai": "fit-params data.csv graph.dot -o model.uai",
     "undirected.json": "convert model.json undirected.json --to undirected",
     "undirected.uai": "convert undirected.json undirected.uai",
+    "field.json": "crf data.csv --target c --folds 3 -o field.json",
+    "chain.json": "crf data.csv --target c --sequence a -o chain.json",
     "gaussian.json": "fit-params numbers.csv ngraph.dot --gaussian -o gaussian.json",
     "profile.json": "profile mixed.csv --bins 4 -o profile.json",
     "log.jsonl": "pc data.csv --tiers a<b,c --test-log log.jsonl -o out.dot",

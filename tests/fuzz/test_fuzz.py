@@ -31,6 +31,7 @@ GROUPS = {
     "graphs": ("dot", "graph-json", "graphml", "column-sets", "test-log", "report-json"),
     "models": ("bif", "xmlbif", "net", "model-json", "gaussian-json", "names"),
     "undirected": ("undirected-json", "uai"),
+    "fields": ("crf-json",),
     "settings": (
         "schema",
         "knowledge",

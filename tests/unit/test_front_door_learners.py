@@ -46,7 +46,7 @@ def written(tmp_path):
 
 def document(result, path):
     """The file of a graph or model."""
-    if isinstance(result, gml.BayesNet | gml.MarkovNet):
+    if isinstance(result, gml.BayesNet | gml.MarkovNet | gml.ConditionalField):
         gml.write_model(result, path)
     else:
         gml.write_graph(result.graph, path)
@@ -107,9 +107,16 @@ LEARNERS = {
         {"structure": "tree", "prune": "bic", "smoothing": 2.0, "errors": True},
         ["--structure", "tree", "--prune", "bic", "--smoothing", "2", "--errors"],
     ),
+    "crf": (gml.crf, (), {"target": ["lung", "bronc"], "l2": 0.5}, ["--target", "lung,bronc", "--l2", "0.5"]),
+    "crf-graph": (
+        gml.crf,
+        (GRAPH,),
+        {"target": ["lung"], "l1": 0.5, "folds": 3},
+        ["-t", "lung", "--l1", "0.5", "--folds", "3"],
+    ),
     "mrf-graph": (gml.mrf, (GRAPH,), {"factors": "pairs", "l2": 1.5}, ["--factors", "pairs", "--l2", "1.5"]),
 }  # fmt: skip
-COMMANDS = {"pc-test": "pc", "tan": "chowliu", "mrf-graph": "mrf"}
+COMMANDS = {"pc-test": "pc", "tan": "chowliu", "mrf-graph": "mrf", "crf-graph": "crf"}
 
 
 @pytest.fixture(params=LEARNERS)

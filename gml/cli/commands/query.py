@@ -19,7 +19,7 @@ from gml.progress import reporter
 
 if TYPE_CHECKING:
     from gml import ReadOptions
-    from gml.model.prediction_metrics import Metrics
+    from gml.formats.reports.predictions import AnyMetrics
 
 
 @click.command(
@@ -32,14 +32,20 @@ if TYPE_CHECKING:
     "  gml query model.json --mpe --evidence Xray=positive\n"
     "  gml query model.json --target Cancer --batch patients.csv -o answers.csv\n"
     "  gml query model.json --predict Cancer --batch patients.csv -o predicted.csv\n"
-    "  gml query model.json --predict Cancer --batch known.csv --metrics m.json -o /dev/null",
+    "  gml query model.json --predict Cancer --batch known.csv --metrics m.json -o /dev/null\n"
+    "  gml query field.json --mpe --batch patients.csv -o decoded.csv   # a model of gml crf",
 )
 @model_options
 @name_list_option(
     "-t", "--target", help_="Joint distribution of these nodes: A,B; by default each node."
 )
 @click.option("--each", is_flag=True, help="Answer for the targets one by one, not jointly.")
-@click.option("--mpe", is_flag=True, help="Find the most probable values of all unobserved nodes.")
+@click.option(
+    "--mpe",
+    is_flag=True,
+    help="Find the most probable values of all unobserved nodes; of a conditional field, for each "
+    "row of --batch too.",
+)
 @click.option("--map", "map_", is_flag=True, help="Find the most probable values of the targets.")
 @click.option("--batch", metavar="FILE", help="Answer for each row of evidence in this CSV file.")
 @click.option(
@@ -88,7 +94,10 @@ def command(
     Without --target, the answer has the distribution of each unobserved node; several targets have
     their joint distribution. A level with a comma needs quotes, 'A="x, y"'; a number stands for
     the interval that it lies in. For numbers (models of fit-params --gaussian) the answer has
-    means and standard deviations. An undirected model answers everything but --do.
+    means and standard deviations. An undirected model answers everything but --do. A conditional
+    field (gml crf) needs a value of every input, and answers about its targets; one of sequences is
+    asked about the rows of --batch alone: --predict takes the most probable label of each row,
+    --mpe the most probable labels of each sequence.
 
     Rows of --batch observe the nodes that the file has as columns; a missing cell observes nothing,
     and columns without a node are ignored. The result is CSV: the columns of the file, followed by
@@ -106,13 +115,13 @@ def command(
         _require_batch()
         out.write(query(**model.read(), target=target, each=each, mpe=mpe, map=map_))
         return
-    check_batch(target, predict, each=each, best=mpe or map_)
+    check_batch(target, predict, each=each, mpe=mpe, map=map_)
     batch = claim_input(batch, "batch")
     _require_csv(out)
-    judged: list[Metrics] = []
-    metrics_out = _metrics_output(metrics, predict)
+    judged: list[AnyMetrics] = []
+    metrics_out = _metrics_output(metrics, predicts=predict is not None or mpe)
     rows = csv_of_rows(
-        row_inference(**model.read(), target=target, predict=predict),
+        row_inference(**model.read(), target=target, predict=predict, mpe=mpe),
         batch,
         missing=missing,
         ignore_unknown=ignore_unknown,
@@ -136,11 +145,11 @@ def _require_batch() -> None:
             raise UsageError(f"--{name.replace('_', '-')} needs --batch FILE")
 
 
-def _metrics_output(path: str | None, predict: str | None) -> MetricsOutput | None:
+def _metrics_output(path: str | None, *, predicts: bool) -> MetricsOutput | None:
     """Where the figures go, if anywhere but to standard error."""
     if path is None:
         return None
-    if predict is None:
+    if not predicts:
         raise UsageError("--metrics is about predictions; say --predict COLUMN")
     from gml.formats.suffixes import REPORT_SUFFIXES, format_of
 

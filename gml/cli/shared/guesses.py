@@ -14,6 +14,7 @@ from gml.verbs.shared.swapped import SwappedArguments
 
 _FIT = "gml fit-params DATA GRAPH -o model.json"
 _FIELD = "gml mrf DATA, or gml mrf DATA GRAPH"
+_CONDITIONAL = "gml crf DATA --target COLUMN"
 _LEARN = "gml ges DATA (or pc, hc, exact, chowliu)"
 _PREDICT = "gml query MODEL --predict COLUMN --batch ROWS.csv"
 _DRAW = "gml draw GRAPH -o graph.svg (a model too; or gml pc DATA -o graph.svg)"
@@ -43,6 +44,9 @@ COMMANDS_MEANT = {
     "graph": _LEARN,
     **dict.fromkeys(
         ("ising", "isingfit", "markov", "mrfs", "undirected", "loglin", "loglinear", "ipf"), _FIELD
+    ),
+    **dict.fromkeys(
+        ("crfs", "crfsuite", "conditional", "logistic", "logit", "multinom"), _CONDITIONAL
     ),
     "infer": "gml query MODEL --target A --evidence B=x",
     "inference": "gml query MODEL --target A --evidence B=x",

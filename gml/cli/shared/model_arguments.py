@@ -13,7 +13,7 @@ from gml.cli.shared.assignments import assignments_option, resolve_assignments
 from gml.cli.shared.run import claim_input
 
 if TYPE_CHECKING:
-    from gml.verbs.shared.model_input import ModelSource
+    from gml.verbs.shared.model_input import AskedSource
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -21,7 +21,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 class AskedModel(TypedDict):
     """The first parameters of the verbs that query a model."""
 
-    model: ModelSource
+    model: AskedSource
     do: dict[str, str | float]
     evidence: dict[str, str | float]
 

@@ -24,14 +24,15 @@ if TYPE_CHECKING:
     from gml.counts.countfile import CountFile
     from gml.data.profile import Profile
     from gml.formats.reports.comparisons import ComparedPair
+    from gml.formats.reports.predictions import AnyMetrics
     from gml.formats.reports.rows import Rows
     from gml.gate.deliveries import CheckReports
     from gml.gate.result import CheckReport
     from gml.graph.graph import Graph
     from gml.model.answer import Answer
     from gml.model.bayesnet import BayesNet
+    from gml.model.conditional_models import Conditional
     from gml.model.markovnet import MarkovNet
-    from gml.model.prediction_metrics import Metrics
     from gml.pictures.picture import Picture
     from gml.scores.ranking import ScoredGraph
 
@@ -157,7 +158,7 @@ class ModelOutput(Output):
 
     colours = colours.MODEL
 
-    def content_of(self, net: BayesNet | MarkovNet) -> str | bytes:
+    def content_of(self, net: BayesNet | MarkovNet | Conditional) -> str | bytes:
         """Return the text of a model, or the bytes of a picture of it."""
         from gml.formats.models import MODEL_WRITERS
 
@@ -170,10 +171,22 @@ class ModelOutput(Output):
         self._send(content)
 
 
+class FieldOutput(ModelOutput):
+    """Takes a conditional random field, of which some formats hold only the graph."""
+
+    def content_of(self, net: BayesNet | MarkovNet | Conditional) -> str | bytes:
+        """Return the text of the field or of its graph, or the bytes of a picture."""
+        from gml.formats.graphs import WRITERS
+
+        if self.format in ("json", "text") or self.format in PICTURES:
+            return super().content_of(net)
+        return WRITERS[self.format](net.graph, **self._how())
+
+
 class MarkovOutput(ModelOutput):
     """Takes an undirected model, of which some formats hold only the graph."""
 
-    def content_of(self, net: BayesNet | MarkovNet) -> str | bytes:
+    def content_of(self, net: BayesNet | MarkovNet | Conditional) -> str | bytes:
         """Return the text of the model or of its graph, or the bytes of a picture."""
         from gml.formats.graphs import WRITERS
         from gml.formats.losses import lost_by, warn_of_loss
@@ -234,7 +247,7 @@ def _to_terminal(path: str | None) -> bool:
     return (path is None or goes_to_standard_output(path)) and sys.stdout.isatty()
 
 
-def _drawn(source: Graph | BayesNet | MarkovNet, format: str) -> bytes:
+def _drawn(source: Graph | BayesNet | MarkovNet | Conditional, format: str) -> bytes:
     from gml.verbs.draw import draw
 
     return draw(source).encoded(format)
@@ -300,7 +313,7 @@ class MetricsOutput(Output):
 
     colours = colours.TABLE
 
-    def write(self, metrics: Metrics) -> None:
+    def write(self, metrics: AnyMetrics) -> None:
         """Write the figures."""
         from gml.formats.reports.predictions import FORMATS
 

@@ -17,6 +17,7 @@ from gml.cli.shared.output import (
     CheckReportOutput,
     ComparisonOutput,
     CountFileOutput,
+    FieldOutput,
     GraphOrReport,
     GraphOutput,
     MarkovOutput,
@@ -103,6 +104,13 @@ def entropy_output(function: Function) -> Function:
     from gml.formats.suffixes import MARKOV_SUFFIXES, PICTURE_SUFFIXES
 
     return _output(function, EntropyOutput, {**MARKOV_SUFFIXES, ".csv": "csv", **PICTURE_SUFFIXES})
+
+
+def field_output(function: Function) -> Function:
+    """-o and -f for conditional random fields, their graphs and pictures, injected as `out`."""
+    from gml.formats.suffixes import FIELD_SUFFIXES, PICTURE_SUFFIXES
+
+    return _output(function, FieldOutput, {**FIELD_SUFFIXES, **PICTURE_SUFFIXES})
 
 
 def picture_output(function: Function) -> Function:

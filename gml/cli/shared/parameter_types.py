@@ -72,11 +72,18 @@ class OutputFile(click.ParamType[str]):
 
 
 def name_list_option(
-    *flags: str, help_: str, choices: Iterable[str] = ()
+    *flags: str, help_: str, choices: Iterable[str] = (), required: bool = False
 ) -> Callable[[Function], Function]:
     """An option that takes names as one CSV record; given again, it adds to them."""
 
     def joined(ctx: click.Context, param: click.Parameter, value: Any) -> tuple[str, ...]:
         return tuple(name for names in value for name in names)
 
-    return click.option(*flags, type=NameList(choices), multiple=True, callback=joined, help=help_)
+    return click.option(
+        *flags,
+        type=NameList(choices),
+        multiple=True,
+        callback=joined,
+        required=required,
+        help=help_,
+    )

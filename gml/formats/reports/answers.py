@@ -15,7 +15,8 @@ from gml.model.answer import Answer, log10
 def _facts(answer: Answer) -> dict[str, Any]:
     """What is known besides the rows."""
     what = "density" if answer.is_density else "probability"
-    found: dict[str, Any] = {
+    found: dict[str, Any] = {"given": dict(answer.given)} if answer.given else {}
+    found |= {
         "evidence": dict(answer.evidence),
         "do": dict(answer.do),
         f"evidence_{what}": _exp(answer.log_evidence),

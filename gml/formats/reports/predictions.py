@@ -11,7 +11,9 @@ from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.cpt_table import unlike
 from gml.formats.json_document import SCHEMA, document_text, encode
 from gml.formats.reports.rows import Row, as_csv, as_markdown, as_text
+from gml.model.decoded_metrics import DecodedMetrics
 from gml.model.prediction_metrics import LevelMetrics, Metrics
+from gml.model.sequences.chain_metrics import ChainMetrics
 from gml.printable_text import visible
 
 _NAMES = {
@@ -21,14 +23,22 @@ _NAMES = {
     "brier": "Brier score",
     "mean_absolute_error": "mean absolute error",
     "root_mean_squared_error": "root mean squared error",
+    "hamming_loss": "Hamming loss",
+    "whole_sequences": "whole sequences right",
 }
+AnyMetrics = Metrics | DecodedMetrics | ChainMetrics
 
 
-def as_object(metrics: Metrics) -> dict[str, Any]:
+def as_object(metrics: AnyMetrics) -> dict[str, Any]:
     """Return the JSON object; what is not finite is null."""
     left_out = metrics.not_counted
+    which: dict[str, Any] = (
+        {"targets": list(metrics.targets)}
+        if isinstance(metrics, DecodedMetrics)
+        else {"target": metrics.target}
+    )
     found: dict[str, Any] = {
-        "target": metrics.target,
+        **which,
         "rows": metrics.rows,
         **{name: value if math.isfinite(value) else None for name, value in _figures(metrics)},
         "not_counted": {
@@ -40,27 +50,35 @@ def as_object(metrics: Metrics) -> dict[str, Any]:
     if isinstance(metrics, LevelMetrics):
         found["levels"] = list(metrics.levels)
         found["confusion"] = metrics.confusion.tolist()
+    if isinstance(metrics, ChainMetrics):
+        found["sequences"] = metrics.n_sequences
+    if isinstance(metrics, DecodedMetrics):
+        found["accuracy_by_target"] = {
+            row["target"]: row["accuracy"] if metrics.rows else None for row in metrics.by_target()
+        }
     return found
 
 
-def _figures(metrics: Metrics) -> list[tuple[str, float]]:
+def _figures(metrics: AnyMetrics) -> list[tuple[str, float]]:
     return list(metrics.figures().items())
 
 
-def summary(metrics: Metrics) -> str:
+def summary(metrics: AnyMetrics) -> str:
     """One line for people."""
     figures = ", ".join(f"{_NAMES[name]} {value:.6g}" for name, value in _figures(metrics))
     if not metrics.rows:
         figures = "nothing to judge"
     said = [f"{visible(metrics.target)}: {counted(metrics.rows, 'row')}, {figures}"]
-    if math.isinf(metrics.log_loss) and isinstance(metrics, LevelMetrics):
+    if isinstance(metrics, LevelMetrics) and math.isinf(metrics.log_loss):
         how = f"{parameter('method', 'bayes')}, or an undirected one with {parameter('smoothing')},"
         said.append(f"a true level had probability 0, which a model fitted with {how} avoids")
     return "; ".join([*said, *metrics.not_counted.sentences()])
 
 
-def _table(metrics: Metrics) -> list[Row]:
-    """The confusion table, a row for each true level; or the figures of a node of numbers."""
+def _table(metrics: AnyMetrics) -> list[Row]:
+    """The confusion table, a row for each true level; or figures, node by node."""
+    if isinstance(metrics, DecodedMetrics):
+        return metrics.by_target()
     if not isinstance(metrics, LevelMetrics):
         return [{"target": metrics.target, "rows": metrics.rows, **metrics.figures()}]
     true = unlike("true", metrics.levels)
@@ -70,11 +88,11 @@ def _table(metrics: Metrics) -> list[Row]:
     ]
 
 
-def _as_json(metrics: Metrics, *, inputs: Hashes = NO_INPUTS) -> str:
+def _as_json(metrics: AnyMetrics, *, inputs: Hashes = NO_INPUTS) -> str:
     return document_text({"schema": SCHEMA, **as_object(metrics)}, inputs)
 
 
-def _as_csv(metrics: Metrics, *, safe_csv: bool = False) -> str:
+def _as_csv(metrics: AnyMetrics, *, safe_csv: bool = False) -> str:
     return as_csv(_table(metrics), safe_csv=safe_csv)
 
 

@@ -1,5 +1,6 @@
 """The kernel in Python and NumPy: the oracle of the tests, and what runs without a compiler."""
 
+from gml.kernel.reference.chain_field import ChainRows
 from gml.kernel.reference.conditioning import ConditioningSets
 from gml.kernel.reference.counting import CodedData, exact_dot, group_rows, recode
 from gml.kernel.reference.csv_reader import read_csv
@@ -29,6 +30,7 @@ def obey(flag: bytearray) -> None:
 
 
 __all__ = [
+    "ChainRows",
     "CodedData",
     "ConditioningSets",
     "CsvWriter",

@@ -149,10 +149,8 @@ def _strata(
 
 def recode(codes: NDArray[Any], new_codes: list[int]) -> None:
     """Replace code k by new_codes[k], in place; missing stays missing."""
-    missing = np.iinfo(codes.dtype).max
-    lookup = np.full(missing + 1, missing, dtype=codes.dtype)
-    lookup[: len(new_codes)] = new_codes
-    codes[:] = lookup[codes]
+    known = codes != np.iinfo(codes.dtype).max
+    codes[known] = np.array(new_codes, dtype=codes.dtype)[codes[known]]
 
 
 def exact_dot(

@@ -21,6 +21,7 @@ from gml.kernel.layout import (
     CELL_BYTES,
     CODES8,
     CODES16,
+    CODES32,
     FIELD_TOO_LONG,
     NOT_A_COUNT,
     NOT_A_NUMBER,
@@ -151,7 +152,9 @@ class _Column:
         codes = np.array(self.cells, dtype=np.int64)
         if len(labels) <= 255:
             return CsvColumn(CODES8, labels, codes.astype(np.uint8))
-        return CsvColumn(CODES16, labels, codes.astype(np.uint16))
+        if len(labels) <= 65535:
+            return CsvColumn(CODES16, labels, codes.astype(np.uint16))
+        return CsvColumn(CODES32, labels, codes.astype(np.uint32))
 
 
 def read_csv(

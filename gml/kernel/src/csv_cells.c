@@ -95,6 +95,8 @@ static size_t cell_size(int kind)
         return 1;
     case CSV_CODES16:
         return 2;
+    case CSV_CODES32:
+        return 4;
     case CSV_NUMBERS:
         return sizeof(double);
     default:
@@ -233,18 +235,43 @@ int csv_grow_rows(csv_reader *reader)
     return csv_reserve(reader, reader->row_capacity ? 2 * reader->row_capacity : 1024);
 }
 
+/* The code of a cell, MISSING_CODE if there is none. */
+static uint32_t code_at(const csv_column *column, size_t i)
+{
+    if (column->kind == CSV_CODES8) {
+        uint8_t code = ((uint8_t *)column->cells)[i];
+        return code == 0xFF ? MISSING_CODE : code;
+    }
+    if (column->kind == CSV_CODES16) {
+        uint16_t code = ((uint16_t *)column->cells)[i];
+        return code == CSV_MISSING ? MISSING_CODE : code;
+    }
+    return ((uint32_t *)column->cells)[i];
+}
+
+/* Give the codes of a column the next larger kind of cell. */
 static int widen(csv_reader *reader, csv_column *column)
 {
-    uint16_t *wide = malloc((reader->row_capacity ? reader->row_capacity : 1) * sizeof *wide);
-    if (wide == NULL)
+    csv_column wide = *column;
+    wide.kind = column->kind == CSV_CODES8 ? CSV_CODES16 : CSV_CODES32;
+    wide.cells = malloc((reader->row_capacity ? reader->row_capacity : 1) * cell_size(wide.kind));
+    if (wide.cells == NULL)
         return 0;
-    const uint8_t *narrow = column->cells;
     for (size_t i = 0; i < reader->n_rows; i++)
-        wide[i] = narrow[i] == 0xFF ? CSV_MISSING : narrow[i];
+        if (wide.kind == CSV_CODES16)
+            ((uint16_t *)wide.cells)[i] = (uint16_t)code_at(column, i);
+        else
+            ((uint32_t *)wide.cells)[i] = code_at(column, i);
     free(column->cells);
-    column->cells = wide;
-    column->kind = CSV_CODES16;
+    *column = wide;
     return 1;
+}
+
+/* Whether the cells of a column are too narrow for the code of one more label. */
+static int is_full(const csv_column *column)
+{
+    return (column->kind == CSV_CODES8 && column->n_labels == 255) ||
+           (column->kind == CSV_CODES16 && column->n_labels == CSV_MISSING);
 }
 
 static int turn_into_numbers(csv_reader *reader, csv_column *column)
@@ -265,15 +292,8 @@ static int turn_into_numbers(csv_reader *reader, csv_column *column)
         return -1;
     }
     for (size_t i = 0; i < reader->n_rows; i++) {
-        uint32_t code;
-        if (column->kind == CSV_CODES8) {
-            code = ((uint8_t *)column->cells)[i];
-            if (code == 0xFF)
-                code = CSV_MISSING;
-        } else {
-            code = ((uint16_t *)column->cells)[i];
-        }
-        cells[i] = code == CSV_MISSING ? NAN : values[code];
+        uint32_t code = code_at(column, i);
+        cells[i] = code == MISSING_CODE ? NAN : values[code];
     }
     free(values);
     free(column->cells);
@@ -335,7 +355,7 @@ int csv_store_new_label(csv_reader *reader, size_t j, const unsigned char *text,
         give_up_column(column);
         return 1;
     }
-    if (column->kind == CSV_CODES8 && column->n_labels == 255 && !widen(reader, column))
+    if (is_full(column) && !widen(reader, column))
         return csv_fail(reader, CSV_NO_MEMORY, j, NULL, 0);
     if (!append_level(column, text, length))
         return csv_fail(reader, CSV_NO_MEMORY, j, NULL, 0);
@@ -346,8 +366,8 @@ int csv_store_new_label(csv_reader *reader, size_t j, const unsigned char *text,
 int csv_declare(csv_reader *reader, size_t j, const unsigned char *label, size_t length)
 {
     csv_column *column = &reader->columns[j];
-    if (column->n_labels == 255)
-        column->kind = CSV_CODES16;
+    if (is_full(column))
+        column->kind = column->kind == CSV_CODES8 ? CSV_CODES16 : CSV_CODES32;
     /* label_key reads up to 16 bytes: copy into slack. */
     unsigned char *padded = calloc(1, length + 16);
     if (padded == NULL)

@@ -86,8 +86,10 @@ static inline void csv_store_code(csv_reader *reader, csv_column *column, uint32
 {
     if (column->kind == CSV_CODES8)
         ((uint8_t *)column->cells)[reader->n_rows] = (uint8_t)code;
-    else
+    else if (column->kind == CSV_CODES16)
         ((uint16_t *)column->cells)[reader->n_rows] = (uint16_t)code;
+    else
+        ((uint32_t *)column->cells)[reader->n_rows] = code;
 }
 
 /* Store a field; 16 bytes behind its end must be readable. Returns 0 on an error. */
@@ -98,7 +100,7 @@ static inline int csv_store(csv_reader *reader, size_t j, const unsigned char *t
     if (j >= reader->n_columns)
         return 1;
     csv_column *column = &reader->columns[j];
-    if (column->kind == CSV_CODES8 || column->kind == CSV_CODES16) {
+    if (column->kind == CSV_CODES8 || column->kind == CSV_CODES16 || column->kind == CSV_CODES32) {
         uint64_t low, high;
         label_key(text, length, &low, &high);
         const csv_slot *slot = find_label(column, text, length, low, high);

@@ -16,6 +16,7 @@ enum csv_kind {
     CSV_CODES16 = 2,  /* two bytes per cell, 65535 = missing */
     CSV_NUMBERS = 3,  /* float64, NaN = missing */
     CSV_OVERFLOW = 4, /* more distinct labels than allowed; cells were given up */
+    CSV_CODES32 = 5,  /* four bytes per cell, all ones = missing */
 };
 
 enum csv_status {

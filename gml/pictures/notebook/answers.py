@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from gml.formats.reports.predictions import AnyMetrics
 from gml.formats.reports.raking import summary
 from gml.formats.reports.rows import shown
 from gml.model.answer import Answer, BestValues, Distribution, Explanation, Joint, Marginals
-from gml.model.prediction_metrics import LevelMetrics, Metrics
+from gml.model.prediction_metrics import LevelMetrics
 from gml.model.raking.result import Raking, row_of
-from gml.model.row_answers import Predictions, RowAnswers
+from gml.model.row_answers import Decoded, DecodedRows, Predictions, RowAnswers
 from gml.pictures.notebook.tables import MOST_ROWS, block, paragraph, table
 from gml.pictures.svg import Markup
 
@@ -42,7 +43,7 @@ def distribution_html(distribution: Distribution) -> str:
     return block(paragraph(f"P({name})"), table(rows, headers=["level"], bar="probability"))
 
 
-def table_html(found: Answer | Distribution | RowAnswers | Metrics | Raking) -> str:
+def table_html(found: Answer | Distribution | RowAnswers | AnyMetrics | Raking) -> str:
     """Return an answer of any kind, the figures of predictions, or what raking found."""
     if isinstance(found, Answer):
         return answer_html(found)
@@ -59,12 +60,12 @@ def row_answers_html(answers: RowAnswers) -> str:
     few = [column[:MOST_ROWS].tolist() for column in columns.values()]
     rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*few, strict=True)]
     content = [table(rows, n_rows=len(answers))]
-    if isinstance(answers, Predictions) and answers.metrics is not None:
+    if isinstance(answers, Predictions | Decoded | DecodedRows) and answers.metrics is not None:
         content.append(_figures(answers.metrics))
     return block(*content)
 
 
-def metrics_html(metrics: Metrics) -> str:
+def metrics_html(metrics: AnyMetrics) -> str:
     """Return the figures of predictions, and the confusion table where levels are predicted."""
     content = [_figures(metrics)]
     if isinstance(metrics, LevelMetrics):
@@ -78,7 +79,7 @@ def raking_html(raking: Raking) -> str:
     return block(paragraph(summary(raking)), table(rows, headers=["margin", "level"]))
 
 
-def _figures(metrics: Metrics) -> Markup:
+def _figures(metrics: AnyMetrics) -> Markup:
     said = [f"{name.replace('_', ' ')} {shown(value)}" for name, value in metrics.figures().items()]
     return paragraph(f"{metrics.target}, {metrics.rows} rows: {', '.join(said)}")
 

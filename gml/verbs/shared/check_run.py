@@ -37,11 +37,13 @@ from gml.gate.settings import CheckSettings
 from gml.ledger import Ledger, RunPath, note_digest
 from gml.model.baseline import Baseline
 from gml.model.bayesnet import BayesNet
+from gml.model.conditional_models import Conditional
 from gml.model.markovnet import MarkovNet
 from gml.progress import reporter
 from gml.verbs.shared.data_input import Data, name_of, require_whole_rows
 from gml.verbs.shared.declared_columns import DeclaredColumns
 from gml.verbs.shared.deliveries import rejected, rejection
+from gml.verbs.shared.graph_input import no_joint_model
 from gml.verbs.shared.model_input import ModelSource, require_model
 
 
@@ -162,12 +164,16 @@ class Delivery:
 def _read_model(model: ModelSource) -> tuple[CheckedModel, str | None]:
     """Return the model, and the hash of its file, which tells whether a baseline is for it."""
     require_model(model)
+    if isinstance(model, Conditional):
+        raise no_joint_model("the model")
     if isinstance(model, BayesNet | MarkovNet):
         return model, None
     # Its hash costs nothing; that of the data is asked for only where an output holds it.
     own = Ledger(wants_digests=True)
     path = RunPath(os.fspath(model), own)
     net = read_model(path)
+    if isinstance(net, Conditional):
+        raise no_joint_model(place(model))
     digest = own.digests.get(path)
     note_digest(model, digest)
     return net, digest

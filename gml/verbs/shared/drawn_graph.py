@@ -23,9 +23,11 @@ from gml.errors import (
 )
 from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
+from gml.model.conditional.field import ConditionalField
+from gml.model.sequences.chain_field import ChainField
 from gml.pictures.graph_picture import GraphScene, Layouter, draw_graph
 from gml.pictures.layout.layered import layered
-from gml.pictures.node_distributions import distributions_of
+from gml.pictures.node_distributions import distributions_of, distributions_of_field
 from gml.pictures.picture import Picture
 from gml.pictures.themes import LIGHT, Theme
 from gml.progress import reporter
@@ -63,7 +65,14 @@ def picture_of(given: GivenGraph, weight: str | None, view: View) -> Picture:
     graphs = [given.graph] + ([] if view.against is None else [view.against.graph])
     if view.evidence:
         model_for_evidence(given)
-    if view.bars and given.model is None:
+    if view.bars and isinstance(given.field, ChainField):
+        model_for_evidence(given)
+    if view.bars and given.field is not None and not view.evidence:
+        raise UsageError(
+            f"{parameter('bars')}: the targets of a conditional random field have distributions "
+            f"only given all inputs; say these with {parameter('evidence')}"
+        )
+    if view.bars and given.model is None and given.field is None:
         raise UsageError(
             f"{parameter('bars')} needs a model, and this is a graph without tables; fit one with "
             "gml fit-params"
@@ -78,8 +87,13 @@ def picture_of(given: GivenGraph, weight: str | None, view: View) -> Picture:
             distributions = distributions_of(
                 given.model, graph.names, view.evidence, view.max_memory
             )
+    if isinstance(given.field, ConditionalField) and view.evidence:
+        distributions = distributions_of_field(
+            given.field, graph.names, view.evidence, view.max_memory
+        )
     size = f"{counted(len(graph.names), 'node')}, {counted(graph.n_edges, 'edge')}"
-    title = f"{graph.kind_in_words}, {size}"
+    kind = graph.kind_in_words if given.field is None else "a conditional random field"
+    title = f"{kind}, {size}"
     if given.name:
         title = f"{_name_of(given)}: {title}"
     reference_name = ""
@@ -137,8 +151,15 @@ def _compared(given: GivenGraph, view: View) -> tuple[Graph, Graph] | None:
     return compared
 
 
-def model_for_evidence(given: GivenGraph) -> BayesNet | MarkovNet:
+def model_for_evidence(given: GivenGraph) -> BayesNet | MarkovNet | ConditionalField:
     """Return the model in which something is observed."""
+    if isinstance(given.field, ChainField):
+        raise UsageError(
+            f"{parameter('evidence')} is about one case, and a field of sequences is asked about "
+            "their rows (gml query MODEL --batch ROWS.csv)"
+        )
+    if given.field is not None:
+        return given.field
     if given.model is None:
         raise UsageError(
             f"{parameter('evidence')} needs a model, and this is a graph without tables; fit one "
@@ -189,7 +210,7 @@ def layouter(name: str) -> Layouter:
 def graph_to_draw(source: GraphLike, name: str = "the graph") -> GivenGraph:
     """Return the graph or model; a table in its place is answered with what can be drawn of it."""
     try:
-        return given_graph(source, name)
+        return given_graph(source, name, takes_fields=True)
     except GraphError as error:
         from gml.formats.recognition import begins_like_table
 

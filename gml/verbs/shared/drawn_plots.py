@@ -166,6 +166,11 @@ def _short(names: Sequence[str]) -> list[str]:
 def draw_cpt(source: Any, node: str | None, theme: Theme) -> Picture:
     """Draw the distribution of a node given its parents."""
     given = graph_to_draw(source)
+    if given.field is not None:
+        raise UsageError(
+            f"{parameter('kind', 'cpt')} shows a table of a directed model; a conditional "
+            "random field has none"
+        )
     if given.model is None:
         raise UsageError(
             f"{parameter('kind', 'cpt')} needs a model, and this is a graph without tables; fit "

@@ -17,6 +17,7 @@ from gml.verbs.shared.declared_columns import DeclaredColumns
 
 if TYPE_CHECKING:
     from gml.model.bayesnet import BayesNet
+    from gml.model.conditional_models import Conditional
     from gml.model.markovnet import MarkovNet
 
 
@@ -36,6 +37,8 @@ class GivenGraph:
     graph: Graph
     name: str
     model: BayesNet | MarkovNet | None = None
+    field: Conditional | None = None
+    """The conditional random field that it belongs to, which is no joint distribution."""
 
     def dag(self) -> Graph:
         """Return a DAG for the graph; an error names a graph that stands for none."""
@@ -111,9 +114,16 @@ GraphLike = Graph | HasGraph | GivenGraph | str | os.PathLike[str]
 """What stands for a graph."""
 
 
-def given_graph(graph: GraphLike, name: str = "the graph") -> GivenGraph:
-    """Return the graph that was given; `name` is what a graph without a path is called."""
+def given_graph(
+    graph: GraphLike, name: str = "the graph", *, takes_fields: bool = False
+) -> GivenGraph:
+    """Return the graph that was given; `name` is what a graph without a path is called.
+
+    Few verbs take the graph of a conditional random field: the others need a joint distribution.
+    """
     if isinstance(graph, GivenGraph):
+        if graph.field is not None and not takes_fields:
+            raise no_joint_model(graph.name)
         return graph
     found: object = graph
     if isinstance(graph, str | os.PathLike):
@@ -125,13 +135,26 @@ def given_graph(graph: GraphLike, name: str = "the graph") -> GivenGraph:
         return GivenGraph(found, name)
     if isinstance(found, HasGraph) and isinstance(found.graph, Graph):
         from gml.model.bayesnet import BayesNet
+        from gml.model.conditional_models import Conditional
         from gml.model.markovnet import MarkovNet
 
+        if isinstance(found, Conditional):
+            return given_graph(
+                GivenGraph(found.graph, name, field=found), takes_fields=takes_fields
+            )
         model = found if isinstance(found, BayesNet | MarkovNet) else None
         return GivenGraph(found.graph, name, model)
     raise UsageError(
         "a graph must be a Graph, a path, a model or the result of a learner, not "
         f"{type(graph).__name__}"
+    )
+
+
+def no_joint_model(name: str) -> GraphError:
+    """Refuse a conditional random field where a joint distribution, or its graph, is wanted."""
+    return GraphError(
+        f"{name}: a conditional random field says p(y | x) and nothing about x, so it is no joint "
+        "distribution; gml query, draw and crf take it"
     )
 
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 
-from gml.errors import GraphError, UsageError, parameter
+from gml.errors import GraphError, UsageError, parameter, place
 from gml.formats.models import read_model
 from gml.model.bayesnet import BayesNet
+from gml.model.conditional_models import Conditional
 from gml.model.evidence import unknown_value, value_of
 from gml.model.markovnet import MarkovNet
+from gml.verbs.shared.graph_input import no_joint_model
 
 __all__ = [
+    "AskedSource",
     "ModelSource",
+    "open_asked_model",
     "open_directed_model",
     "open_model",
     "require_directed",
@@ -21,12 +25,25 @@ __all__ = [
 ]
 
 ModelSource = BayesNet | MarkovNet | str | os.PathLike[str]
+"""A joint distribution."""
+AskedSource = ModelSource | Conditional
+"""What can be queried."""
 
 
-def open_model(model: ModelSource) -> BayesNet | MarkovNet:
-    """Return a model, read from a file unless it is one."""
+def open_model(model: AskedSource) -> BayesNet | MarkovNet:
+    """Return a joint distribution, read from a file unless it is one."""
+    net = open_asked_model(model)
+    if isinstance(net, Conditional):
+        raise no_joint_model("the model" if isinstance(model, Conditional) else place(model))
+    return net
+
+
+def open_asked_model(model: AskedSource) -> BayesNet | MarkovNet | Conditional:
+    """Return a model, joint or conditional, read from a file unless it is one."""
     require_model(model)
-    return model if isinstance(model, BayesNet | MarkovNet) else read_model(model)
+    if isinstance(model, BayesNet | MarkovNet | Conditional):
+        return model
+    return read_model(model)
 
 
 def open_directed_model(model: ModelSource, verb: str) -> BayesNet:
@@ -46,7 +63,7 @@ def require_directed(net: BayesNet | MarkovNet, verb: str) -> BayesNet:
 
 def require_model(model: object) -> None:
     """Refuse what is neither a model nor a path."""
-    if not isinstance(model, BayesNet | MarkovNet | str | os.PathLike):
+    if not isinstance(model, BayesNet | MarkovNet | Conditional | str | os.PathLike):
         raise UsageError(
             f"a {type(model).__name__} is not a model; give a path or a BayesNet, which gml.fit "
             "makes"

@@ -15,15 +15,22 @@ from gml.data.options import Names as ColumnNames
 from gml.data.options import ReadOptions
 from gml.data.records import Records, open_records
 from gml.errors import UsageError, kind_of, parameter, place, quote
-from gml.formats.reports.rows import record
+from gml.formats.reports.predictions import AnyMetrics
 from gml.ledger import wants_digest
+from gml.model.conditional.field import ConditionalField
+from gml.model.conditional.row_inference import FieldRowInference, all_targets
+from gml.model.decoded_metrics import DecodedMetrics, DecodedTally
 from gml.model.evidence import circumstances
 from gml.model.predict import RowEvidence, answers_about, warn_of_impossible
 from gml.model.prediction_metrics import Metrics, Tally, TrueValues
 from gml.model.query import Names, names_of
-from gml.model.row_answers import Predictions, RowAnswers, RowInference
+from gml.model.row_answers import Decoded, Predictions, RowAnswers, RowInference
+from gml.model.sequences.chain_field import ChainField
+from gml.model.sequences.row_inference import ChainRowInference
+from gml.verbs.shared.answer_text import answer_cells, csv_line
 from gml.verbs.shared.data_input import is_path
-from gml.verbs.shared.model_input import ModelSource, open_model
+from gml.verbs.shared.model_input import AskedSource, open_asked_model
+from gml.verbs.shared.sequence_queries import chain_inference, csv_of_sequences
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,20 +53,44 @@ class RowReading(TypedDict, total=False):
 
 
 def row_inference(
-    model: ModelSource,
+    model: AskedSource,
     target: Names,
     evidence: Mapping[str, Any] | None,
     do: Mapping[str, Any] | None,
     *,
     predict: str | None,
+    mpe: bool = False,
     max_memory: int | None = None,
-) -> RowInference:
-    """Return what answers for rows about the targets, or predicts a node instead."""
+) -> RowInference | ChainRowInference:
+    """Return what answers for rows about the targets, or predicts a node instead.
+
+    With `mpe`, a conditional field finds the most probable values of all targets together.
+    """
     targets = names_of(target)
-    require_asked(targets, predict)
+    if not mpe:
+        require_asked(targets, predict)
+    asked = targets if predict is None else [predict]
+    net = open_asked_model(model)
+    if isinstance(net, ConditionalField):
+        return FieldRowInference(
+            net,
+            all_targets(net, evidence) if mpe else asked,
+            evidence,
+            do,
+            predict=predict is not None,
+            decode=mpe,
+            max_memory=max_memory,
+        )
+    if isinstance(net, ChainField):
+        return chain_inference(net, asked, evidence, do, predict=predict is not None, mpe=mpe)
+    if mpe:
+        raise UsageError(
+            f"{parameter('batch')} answers with probabilities of each {parameter('target')}, or "
+            f"{parameter('predict')}; {parameter('mpe')} of rows is for conditional fields"
+        )
     return RowInference(
-        circumstances(open_model(model), evidence, do),
-        targets if predict is None else [predict],
+        circumstances(net, evidence, do),
+        asked,
         predict=predict is not None,
         max_memory=max_memory,
     )
@@ -76,7 +107,7 @@ def require_asked(target: Sequence[str], predict: str | None) -> None:
 
 
 def answers_of_rows(
-    asked: RowInference,
+    asked: RowInference | ChainRowInference,
     batch: RowSource,
     *,
     missing: str,
@@ -85,16 +116,18 @@ def answers_of_rows(
 ) -> RowAnswers:
     """Return the answers for rows; `reading` is that of a file, None if nothing is said of it."""
     how: dict[str, Any] = {"missing": missing, "ignore_unknown": ignore_unknown}
+    if not is_path(batch) and reading is not None:
+        raise UsageError(
+            f"{parameter('batch')} is {kind_of(batch)}; keywords of reading are for a file"
+        )
+    if isinstance(asked, ChainRowInference):
+        return asked.about(batch, reading=reading, **how)
     if not is_path(batch):
-        if reading is not None:
-            raise UsageError(
-                f"{parameter('batch')} is {kind_of(batch)}; keywords of reading are for a file"
-            )
         return answers_about(asked, batch, "batch", **how)
     reading = reading or ReadOptions()
     with open_records(batch, reading) as records:
         rows = _row_evidence(asked, records, reading, **how)
-        truth = _Truth.of(asked, records, reading, missing)
+        truth = _truth_in(asked, records, reading, missing)
         blocks, true_blocks = [], []
         for block, values in _blocks(records, rows, reading):
             blocks.append(values)
@@ -103,21 +136,21 @@ def answers_of_rows(
         rows.warn()
     answers = asked.of(rows.names, np.concatenate([rows.room(0), *blocks]))
     warn_of_impossible(int(np.count_nonzero(~answers.possible)), place(batch))
-    if truth is not None and isinstance(answers, Predictions):
-        truth.tally.add(answers, np.concatenate([np.empty(0), *true_blocks]))
-        return replace(answers, metrics=truth.tally.metrics())
-    return answers
+    if truth is None:
+        return answers
+    truth.judge(answers, np.concatenate([truth.values([]), *true_blocks]))
+    return truth.beside(answers)
 
 
 def csv_of_rows(
-    asked: RowInference,
+    asked: RowInference | ChainRowInference,
     batch: str | os.PathLike[str],
     *,
     missing: str = "unobserved",
     ignore_unknown: bool = False,
     reading: ReadOptions | None = None,
     safe_csv: bool = False,
-    judge: Callable[[Metrics], None] | None = None,
+    judge: Callable[[AnyMetrics], None] | None = None,
     needs_truth: bool = False,
 ) -> Iterator[bytes]:
     """Yield CSV text: the columns of a file of evidence, followed by an answer for each row.
@@ -137,6 +170,18 @@ def csv_of_rows(
     'asia,tub,smoke,lung,bronc,either,xray,dysp,lung_predicted,lung_probability'
     """
     reading = reading or ReadOptions()
+    if isinstance(asked, ChainRowInference):
+        yield from csv_of_sequences(
+            asked,
+            batch,
+            missing=missing,
+            ignore_unknown=ignore_unknown,
+            reading=reading,
+            safe_csv=safe_csv,
+            judge=judge,
+            needs_truth=needs_truth,
+        )
+        return
     impossible = 0
     with open_records(batch, reading, digest=wants_digest(batch)) as records:
         rows = _row_evidence(
@@ -145,58 +190,95 @@ def csv_of_rows(
         taken = [name for name in asked.columns if name in records.names]
         if taken:
             raise UsageError(f"there is a column {quote(taken[0])} already")
-        truth = _Truth.of(asked, records, reading, missing)
+        truth = _truth_in(asked, records, reading, missing)
         if truth is None and needs_truth:
+            absent = next(name for name in asked.targets if name not in records.names)
             raise UsageError(
-                f"{parameter('metrics')}: {place(batch)} has no column {quote(asked.targets[0])}, "
-                "so that there is no truth to compare with"
+                f"{parameter('metrics')}: {place(batch)} has no column {quote(absent)}, so that "
+                "there is no truth to compare with"
             )
         # The header waits for the first answers: what fails at once has written nothing.
-        text = _line([*records.names, *asked.columns], safe_csv)
+        text = csv_line([*records.names, *asked.columns], safe_csv)
         for block, values in _blocks(records, rows, reading):
             answers = asked.of(rows.names, values)
             impossible += int(np.count_nonzero(~answers.possible))
             if truth is not None:
-                truth.add(answers, block)
-            pairs = zip(block, _cells(answers), strict=True)
+                truth.judge(answers, truth.values(block))
+            pairs = zip(block, answer_cells(answers), strict=True)
             yield text + b"".join(
-                _line([*fields, *found], safe_csv) for (_, fields), found in pairs
+                csv_line([*fields, *found], safe_csv) for (_, fields), found in pairs
             )
             text = b""
         yield text
         rows.warn()
     warn_of_impossible(impossible, place(batch))
     if truth is not None and judge is not None:
-        judge(truth.tally.metrics())
+        judge(truth.metrics())
+
+
+def _truth_in(
+    asked: RowInference, records: Records, reading: ReadOptions, missing: str
+) -> _Truth | None:
+    """The truth about what is predicted; None if nothing is, or the file does not have it."""
+    if not (asked.predicts or asked.decodes):
+        return None
+    if not all(name in records.names for name in asked.targets):
+        return None
+    variables = {v.name: v for v in asked.given.net.variables}
+    columns = [
+        _TrueColumn(variables[name], records.names.index(name), reading, missing)
+        for name in asked.targets
+    ]
+    return _Truth(columns, decodes=asked.decodes)
 
 
 class _Truth:
-    """The column that is predicted, of a file that has it."""
+    """The columns that are predicted, of a file that has them, and how good predictions are."""
+
+    def __init__(self, columns: Sequence[_TrueColumn], *, decodes: bool) -> None:
+        self._columns = columns
+        variables = [column.variable for column in columns]
+        self._tally = Tally(variables[0].name, variables[0].levels)
+        self._decoded = DecodedTally(variables) if decodes else None
+
+    def judge(self, answers: RowAnswers, truth: NDArray[np.float64]) -> None:
+        """Compare answers with true values, rows × columns."""
+        if self._decoded is not None:
+            assert isinstance(answers, Decoded)
+            names = [column.variable.name for column in self._columns]
+            self._decoded.add(answers, dict(zip(names, truth.T, strict=True)))
+            return
+        assert isinstance(answers, Predictions)
+        self._tally.add(answers, truth[:, 0])
+
+    def metrics(self) -> Metrics | DecodedMetrics:
+        """What was found so far."""
+        return self._tally.metrics() if self._decoded is None else self._decoded.metrics()
+
+    def beside(self, answers: RowAnswers) -> RowAnswers:
+        """Return answers that know how good they are."""
+        if self._decoded is not None:
+            assert isinstance(answers, Decoded)
+            return replace(answers, metrics=self._decoded.metrics())
+        assert isinstance(answers, Predictions)
+        return replace(answers, metrics=self._tally.metrics())
+
+    def values(self, block: Sequence[tuple[int, list[str]]]) -> NDArray[np.float64]:
+        """What the cells of a block say."""
+        return np.column_stack([column.values(block) for column in self._columns])
+
+
+class _TrueColumn:
+    """One column that is predicted."""
 
     def __init__(self, variable: Variable, at: int, reading: ReadOptions, missing: str) -> None:
-        self.tally = Tally(variable.name, variable.levels)
+        self.variable = variable
         self._at = at
         self._na = _na_tokens(reading)
         self._true = TrueValues(
             variable, missing_is_level=missing == "level", decimal=reading.decimal
         )
         self._remembered: dict[str, float] = {}
-
-    @classmethod
-    def of(
-        cls, asked: RowInference, records: Records, reading: ReadOptions, missing: str
-    ) -> _Truth | None:
-        """The truth about what is predicted; None if nothing is, or the file does not have it."""
-        if not asked.predicts or asked.targets[0] not in records.names:
-            return None
-        (target,) = asked.targets
-        variable = next(v for v in asked.given.net.variables if v.name == target)
-        return cls(variable, records.names.index(target), reading, missing)
-
-    def add(self, answers: RowAnswers, block: Sequence[tuple[int, list[str]]]) -> None:
-        """Add the rows of a block."""
-        assert isinstance(answers, Predictions)
-        self.tally.add(answers, self.values(block))
 
     def values(self, block: Sequence[tuple[int, list[str]]]) -> NDArray[np.float64]:
         """What the cells of a block say."""
@@ -237,22 +319,8 @@ def _row_evidence(
         missing=missing,
         ignore_unknown=ignore_unknown,
         decimal=reading.decimal,
+        needed=asked.needed,
     )
-
-
-def _line(fields: Sequence[str], safe_csv: bool) -> bytes:
-    return (record(fields, safe_csv=safe_csv) + "\n").encode()
-
-
-def _cells(answers: RowAnswers) -> Iterator[Sequence[str]]:
-    """Yield the cells of each row, empty ones if it has no answer."""
-    texts = [
-        column.tolist() if column.dtype == object else map(repr, column.tolist())
-        for _, column in answers.written()
-    ]
-    nothing = ("",) * len(texts)
-    for is_possible, cells in zip(answers.possible.tolist(), zip(*texts, strict=True), strict=True):
-        yield cells if is_possible else nothing
 
 
 def _blocks(
@@ -264,7 +332,9 @@ def _blocks(
 
     def find(line: int, k: int, cell: str) -> float:
         is_missing = cell.strip(" ") in na
-        value = rows.missing(k) if is_missing else rows.find(k, cell, f"line {line}")
+        value = (
+            rows.missing(k, f"line {line}") if is_missing else rows.find(k, cell, f"line {line}")
+        )
         # Unknown values are looked up each time, so that they are counted.
         if value is None:
             return rows.nothing

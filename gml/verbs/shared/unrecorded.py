@@ -21,6 +21,7 @@ _WITH_OWN_ENTRY = (
     "constraints",
     "data",
     "graph",
+    "holdout",
     "implied",
     "knowledge",
     "levels",

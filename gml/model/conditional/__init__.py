@@ -1,0 +1,1 @@
+"""Conditional random fields: p(y | x) over some columns, given the others."""

@@ -1,0 +1,249 @@
+"""Train a chain field: the maximum of the penalised conditional log-likelihood.
+
+What is minimised is Σ_sequences −ln p(y | x) + l2 · Σ w² + l1 · Σ |w|, over the weights of all
+features, `bias` and transitions among them: the c2 and c1 of CRFsuite (Okazaki 2007), without ½.
+The function is convex; the way down is L-BFGS (first_order.py), or with l1 its variant for absolute
+values (orthants.py), from 0.
+
+With l2 the function is strongly convex, so that at gradient g it is at most |g|²/(4·l2) above its
+minimum (Boyd & Vandenberghe 2004, 9.1.2). Without it there may be no minimum: a word that only ever
+has one label pulls its weight to infinity. Then weights grow when a slight penalty is made a
+hundred times slighter, and going on in that direction until one has grown by 10 costs nothing,
+while at a minimum it would contradict some row. So there is an error that names them, and no
+number.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.data.sequences import SequenceRows
+from gml.errors import UsageError, listing, parameter
+from gml.kernel.blas import one_blas_thread
+from gml.model.sequences.attributes import Attributes, require_window
+from gml.model.sequences.chain_field import ChainField, NoFiniteMaximum
+from gml.model.sequences.feature_table import FeatureTable
+from gml.model.sequences.names import feature_names
+from gml.model.sequences.objective import ChainObjective
+from gml.model.sequences.orthants import minimise_absolute
+from gml.model.undirected.first_order import Descent, minimise
+from gml.model.undirected.fitting import Penalty
+from gml.progress import Deadline, reporter
+from gml.resources import available_threads, require_memory
+
+Numbers = NDArray[np.float64]
+
+TOLERANCE = 1e-6
+"""The largest derivative per row at which training has converged."""
+TOLERANCE_L1 = 1e-5
+"""The same with l1, where the last digits take long: signs of small weights still change."""
+# Penalties on the sum over sequences, and a direction that leads to infinity: how far it is gone,
+# and what that may cost.
+_SLIGHT = (1e-2, 1e-4, 1e-6)
+_FAR, _FREE = 10.0, 0.1
+# Vectors that L-BFGS keeps.
+_VECTORS = 80
+_NAMED = 5
+
+
+@dataclass(frozen=True)
+class ChainFit:
+    """A chain field and how its training ended."""
+
+    field: ChainField
+    l1: float
+    l2: float
+    objective: float
+    """What was minimised, at the end."""
+    log_likelihood: float
+    """ln p(labels | rows), summed over the sequences."""
+    n_sequences: int
+    n_rows: int
+    n_features: int
+    """Those that training saw; with l1 the field keeps those with a weight other than 0."""
+    iterations: int
+    gradient: float
+    """The largest derivative that is left, per row."""
+    gap: float | None
+    """No more than this, the objective is above its minimum; None without l2, or with l1."""
+    converged: bool
+
+
+def train_chain(
+    rows: SequenceRows,
+    *,
+    window: int = 1,
+    l1: float = 0.0,
+    l2: float = 1.0,
+    tolerance: float | None = None,
+    max_iterations: int = 5000,
+    threads: int | None = None,
+    deadline: Deadline | None = None,
+) -> ChainFit:
+    """Learn a chain field from sequences whose labels are known.
+
+    Parameters
+    ----------
+    rows
+        What `read_sequences` returns; every row has a label.
+    window
+        How many rows before and after a row its attributes come from.
+    l1, l2
+        The penalties, on the sum over sequences.
+    tolerance, max_iterations
+        Training ends where no derivative per row is larger (by default 1e-6, with l1 1e-5), or
+        after so many steps.
+    threads, deadline
+        What it may take; at the deadline, what was reached is returned, not converged.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from gml.data.options import ReadOptions
+    >>> from gml.data.sequences import read_sequences
+    >>> frame = pd.DataFrame({"id": [1, 1, 2, 2, 3], "word": ["the", "dog", "a", "cat", "dog"],
+    ...                       "tag": ["D", "N", "D", "N", "N"]})
+    >>> rows = read_sequences(frame, ReadOptions(), sequence="id", target="tag")
+    >>> fit = train_chain(rows, window=0)
+    >>> fit.converged, fit.n_features, round(fit.objective, 6)
+    (True, 10, 2.3984)
+    """
+    require_window(window)
+    penalty = Penalty(l1=l1, l2=l2)
+    if rows.target is None or len(rows.target.levels or ()) < 2:
+        raise UsageError("the rows have no labels to learn from")
+    tolerance = tolerance or (TOLERANCE_L1 if l1 else TOLERANCE)
+    deadline, threads = deadline or Deadline(), threads or available_threads()
+    labels = rows.labels[rows.order]
+    with reporter().phase("finding features"):
+        attributes = Attributes.seen_in(rows, window)
+        of_rows = attributes.of_rows(rows)
+        table = FeatureTable.seen_in(
+            of_rows,
+            labels,
+            rows.starts,
+            n_labels=len(rows.target.levels or ()),
+            n_attributes=len(attributes),
+        )
+    require_memory(8 * _VECTORS * len(table), None, f"the weights of {len(table)} features")
+    objective = ChainObjective(table, of_rows, labels, rows.starts, threads=threads)
+    way = _Way(objective, len(table), penalty, tolerance, max_iterations, deadline)
+    # The products are of vectors, and between them the kernel works in threads.
+    with one_blas_thread():
+        growth = way.endless() if penalty.is_likelihood else None
+        found = way.down()
+    is_lost = not found.converged and not deadline.passed
+    if growth is not None or (penalty.is_likelihood and is_lost):
+        raise _no_maximum(attributes, table, rows, found.point if growth is None else growth)
+    return _fit(rows, window, attributes, table, objective, penalty, found)
+
+
+class _Way(NamedTuple):
+    """The way down to the minimum, and how far it may go."""
+
+    objective: ChainObjective
+    n_features: int
+    penalty: Penalty
+    tolerance: float
+    max_iterations: int
+    deadline: Deadline
+
+    def down(self) -> Descent:
+        """Minimise what is to be minimised."""
+        if not self.penalty.l1:
+            return self._by_ridge(self.penalty.l2, self.tolerance)
+        return minimise_absolute(
+            self.objective.penalised(self.penalty.l2),
+            np.zeros(self.n_features),
+            l1=self.penalty.l1 / self.objective.n_rows,
+            tolerance=self.tolerance,
+            max_iterations=self.max_iterations,
+            deadline=self.deadline,
+        )
+
+    def endless(self) -> Numbers | None:
+        """A direction in which the likelihood grows without end, if there is one."""
+        near = None
+        for l2 in _SLIGHT:
+            tolerance = min(self.tolerance, 0.1 * l2 / self.objective.n_rows)
+            far = self._by_ridge(l2, tolerance, near).point
+            growth = np.zeros_like(far) if near is None else far - near
+            size = float(np.abs(growth).max(initial=0.0))
+            if self.deadline.passed:
+                return None
+            if size > 0:
+                ahead, _ = self.objective.likelihood(far + _FAR / size * growth)
+                if ahead - self.objective.likelihood(far)[0] < _FREE:
+                    return growth
+            near = far
+        return None
+
+    def _by_ridge(self, l2: float, tolerance: float, start: Numbers | None = None) -> Descent:
+        return minimise(
+            self.objective.penalised(l2),
+            np.zeros(self.n_features) if start is None else start,
+            tolerance=tolerance,
+            max_iterations=self.max_iterations,
+            deadline=self.deadline,
+        )
+
+
+def _fit(
+    rows: SequenceRows,
+    window: int,
+    attributes: Attributes,
+    table: FeatureTable,
+    objective: ChainObjective,
+    penalty: Penalty,
+    found: Descent,
+) -> ChainFit:
+    weights = found.point
+    loss, gradient = objective.likelihood(weights)
+    gradient += 2 * penalty.l2 * weights
+    value = loss + penalty.l2 * math.fsum(weights**2) + penalty.l1 * math.fsum(np.abs(weights))
+    gap = None
+    if penalty.l2 and not penalty.l1:
+        gap = float(gradient @ gradient) / (4 * penalty.l2)
+    kept = weights != 0 if penalty.l1 else np.ones(len(weights), dtype=np.bool_)
+    assert rows.target is not None
+    field = ChainField(
+        rows.sequence,
+        rows.target,
+        tuple(sorted(rows.inputs.names)),
+        window,
+        attributes,
+        table.some(kept),
+        weights[kept].copy(),
+    )
+    return ChainFit(
+        field,
+        penalty.l1,
+        penalty.l2,
+        value,
+        -loss,
+        rows.n_sequences,
+        rows.n_rows,
+        len(table),
+        found.iterations,
+        found.gradient,
+        gap,
+        found.converged,
+    )
+
+
+def _no_maximum(
+    attributes: Attributes, table: FeatureTable, rows: SequenceRows, growth: Numbers
+) -> NoFiniteMaximum:
+    assert rows.target is not None
+    fastest = np.abs(growth) >= np.sort(np.abs(growth))[-_NAMED:][0]
+    names = feature_names(attributes, table.some(fastest), rows.target.levels or ())
+    shown = listing(" → ".join(name) for name in names)
+    return NoFiniteMaximum(
+        f"the likelihood has no maximum that could be reached: the weights of {shown} grow without "
+        f"end, as for a value that has only one label; give a penalty, such as {parameter('l2', 1)}"
+    )

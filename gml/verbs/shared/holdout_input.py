@@ -1,0 +1,55 @@
+"""Rows that a model is judged by, read as those that it was fitted on were."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, cast
+
+from gml.counts.counter import Counter
+from gml.data.columns import Choice
+from gml.data.dataset import Dataset
+from gml.data.discretize import cuts_of_levels
+from gml.data.options import ReadingKeywords, Undeclared, reading_options
+from gml.verbs.shared.data_input import Data, declaring, open_data
+from gml.verbs.shared.declared_columns import DeclaredColumns
+
+
+def open_holdout(
+    holdout: Data,
+    counter: Counter,
+    *,
+    used: Choice,
+    declared: DeclaredColumns,
+    fixed: Collection[str],
+    source: str,
+    reading: Mapping[str, Any],
+    undeclared: Undeclared = "labels",
+) -> Counter:
+    """Open held-out data whose columns are those of a counter.
+
+    Levels that are declared, those of the `fixed` columns, and intervals chosen from the counter's
+    data hold for held-out rows too; messages say that `source` declares them.
+    """
+    options = reading_options(**declaring(cast("ReadingKeywords", reading), declared))
+    cut = {
+        variable.name: variable.levels
+        for variable in counter.variables
+        if variable.levels is not None
+        and (options.bins is not None or variable.name in options.cut)
+        and cuts_of_levels(variable.levels) is not None
+    }
+    others = {name: how for name, how in options.cut.items() if name not in cut}
+    same = {**reading, "levels": options.levels, "bins": None, "cut": others or None}
+    same["discretize"] = None
+    if isinstance(holdout, Dataset | Counter):
+        same = {}
+    known = {v.name: v.levels for v in counter.variables if v.levels and v.name in fixed}
+    return open_data(
+        holdout,
+        fractional=True,
+        used=used,
+        declared=DeclaredColumns(source, known | cut),
+        undeclared=undeclared,
+        offer_available=False,
+        **same,
+    )
