@@ -61,21 +61,11 @@ if TYPE_CHECKING:
     from gml.model.markovnet import MarkovNet
     from gml.model.sequences.chain_field import ChainField
     from gml.pictures.picture import Picture
-    from gml.scores.registry import (
-        EDGE_PENALTY as EDGE_PENALTY,
-    )
-    from gml.scores.registry import (
-        SCORES,
-    )
-    from gml.scores.registry import (
-        check_scores as check_scores,
-    )
-    from gml.scores.registry import (
-        scores_of_numbers as scores_of_numbers,
-    )
-    from gml.scores.registry import (
-        scores_without_ceilings as scores_without_ceilings,
-    )
+    from gml.scores.registry import EDGE_PENALTY as EDGE_PENALTY
+    from gml.scores.registry import SCORES
+    from gml.scores.registry import check_scores as check_scores
+    from gml.scores.registry import scores_of_numbers as scores_of_numbers
+    from gml.scores.registry import scores_without_ceilings as scores_without_ceilings
     from gml.verbs.average import average
     from gml.verbs.check import check
     from gml.verbs.chowliu import chowliu
@@ -109,7 +99,11 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_HOMES = {
+_LEARNING = ("average", "chowliu", "exact", "explain", "ges", "hc", "imap", "pc")
+_MODELS = ("convert", "crf", "fit_params", "maxent", "mrf", "query", "sample")
+_ABOUT_THEM = ("compare", "draw", "indtest", "report", "score")
+_TABLES = ("check", "count", "help", "merge", "profile", "rake", "verify")
+_HOMES = {verb: f"gml.verbs.{verb}" for verb in _LEARNING + _MODELS + _ABOUT_THEM + _TABLES} | {
     "Baseline": "gml.model.baseline",
     "BayesNet": "gml.model.bayesnet",
     "CPT": "gml.model.bayesnet",
@@ -137,39 +131,12 @@ _HOMES = {
     "TESTS": "gml.independence.registry",
     "TestLog": "gml.formats.test_log",
     "Variable": "gml.data.dataset",
-    "average": "gml.verbs.average",
-    "check": "gml.verbs.check",
-    "chowliu": "gml.verbs.chowliu",
-    "compare": "gml.verbs.compare",
-    "convert": "gml.verbs.convert",
-    "count": "gml.verbs.count",
-    "crf": "gml.verbs.crf",
-    "draw": "gml.verbs.draw",
-    "exact": "gml.verbs.exact",
-    "explain": "gml.verbs.explain",
-    "fit_params": "gml.verbs.fit_params",
-    "ges": "gml.verbs.ges",
-    "hc": "gml.verbs.hc",
-    "help": "gml.verbs.help",
-    "imap": "gml.verbs.imap",
-    "indtest": "gml.verbs.indtest",
-    "maxent": "gml.verbs.maxent",
-    "merge": "gml.verbs.merge",
-    "mrf": "gml.verbs.mrf",
-    "pc": "gml.verbs.pc",
-    "profile": "gml.verbs.profile",
-    "query": "gml.verbs.query",
-    "rake": "gml.verbs.rake",
     "read": "gml.data.reading",
     "read_baseline": "gml.formats.baseline",
     "read_counts": "gml.counts.count_parquet",
     "read_graph": "gml.formats.graphs",
     "read_knowledge": "gml.formats.knowledge",
     "read_model": "gml.formats.models",
-    "report": "gml.verbs.report",
-    "sample": "gml.verbs.sample",
-    "score": "gml.verbs.score",
-    "verify": "gml.verbs.verify",
     "write_baseline": "gml.formats.baseline",
     "write_counts": "gml.counts.count_parquet",
     "write_graph": "gml.formats.graphs",

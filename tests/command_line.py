@@ -87,6 +87,12 @@ def error_line(done: Finished, code: int) -> str:
     return text
 
 
+def printed_rows(done: Finished) -> list[dict[str, str]]:
+    """The rows of CSV that a run printed, which must have ended well."""
+    assert done.returncode == 0, done.stderr.decode()
+    return list(csv.DictReader(io.StringIO(done.stdout.decode())))
+
+
 def _memory_file(name: str) -> io.FileIO:
     return io.FileIO(os.memfd_create(name), "w+")
 

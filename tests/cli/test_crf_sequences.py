@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 
 import numpy as np
 import pytest
 
 import gml as library
-from tests.command_line import error_line
+from tests.command_line import error_line, printed_rows
 
 OPTIONS = ("--target", "weather", "--sequence", "diary")
 
@@ -25,11 +23,6 @@ def chain(gml, diaries, tmp_path):
     done = gml("crf", diaries, *OPTIONS, "-o", "chain.json")
     assert done.returncode == 0, done.stderr
     return tmp_path / "chain.json"
-
-
-def answers(done):
-    assert done.returncode == 0, done.stderr.decode()
-    return list(csv.DictReader(io.StringIO(done.stdout.decode())))
 
 
 def test_the_file_is_what_the_library_makes(chain, diaries):
@@ -79,7 +72,7 @@ def test_holdout(gml, diaries, tmp_path):
 def test_rows(gml, chain, diaries):
     net = library.read_model(chain)
     decoded = gml("query", chain, "--mpe", "--batch", diaries)
-    rows = answers(decoded)
+    rows = printed_rows(decoded)
     expected = net.decode(diaries)
     assert [row["weather_predicted"] for row in rows] == list(expected.predicted)
     assert (
@@ -87,9 +80,11 @@ def test_rows(gml, chain, diaries):
     )
     predicted = gml("query", chain, "--predict", "weather", "--batch", diaries)
     posterior = net.predict(diaries)
-    assert [row["weather_predicted"] for row in answers(predicted)] == list(posterior.predicted)
+    assert [row["weather_predicted"] for row in printed_rows(predicted)] == list(
+        posterior.predicted
+    )
     assert "always the most frequent level" in predicted.stderr.decode()
-    shares = answers(gml("query", chain, "--target", "weather", "--batch", diaries))
+    shares = printed_rows(gml("query", chain, "--target", "weather", "--batch", diaries))
     found = [[float(row["weather=cold"]), float(row["weather=hot"])] for row in shares]
     np.testing.assert_array_equal(np.array(found), posterior.table)
     assert list(shares[0])[:3] == ["diary", "eaten", "weather"]
@@ -103,8 +98,8 @@ def test_rows_of_a_sequence_need_not_be_together(gml, chain, diaries, tmp_path):
     order = sorted(range(len(body)), key=lambda k: (days[k][0], k))
     mixed = "\n".join([header, *(",".join(body[k]) for k in order)]) + "\n"
     (tmp_path / "mixed.csv").write_text(mixed)
-    rows = answers(gml("query", chain, "--mpe", "--batch", diaries))
-    other = answers(gml("query", chain, "--mpe", "--batch", "mixed.csv"))
+    rows = printed_rows(gml("query", chain, "--mpe", "--batch", diaries))
+    other = printed_rows(gml("query", chain, "--mpe", "--batch", "mixed.csv"))
     assert [rows[k] for k in order] == other
     again = gml("crf", "mixed.csv", *OPTIONS)
     found, expected = json.loads(again.stdout)["chain"], json.loads(chain.read_text())["chain"]
@@ -142,7 +137,7 @@ def test_questions_that_are_refused(gml, chain, diaries, tmp_path, line, code, s
 def test_unknown_values_are_ignored_on_request(gml, chain, tmp_path):
     (tmp_path / "new.csv").write_text("diary,eaten\na,1\na,9\n")
     done = gml("query", chain, "--predict", "weather", "--batch", "new.csv", "--ignore-unknown")
-    assert len(answers(done)) == 2
+    assert len(printed_rows(done)) == 2
     assert b"values that the model does not know, treated as missing: 'eaten' 1" in done.stderr
 
 

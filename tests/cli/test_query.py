@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import gml as library
-from tests.command_line import error_line
+from tests.command_line import error_line, printed_rows
 from tests.networks import asia
 from tests.places import ROOT
 
@@ -33,11 +33,6 @@ def answer(done):
     return json.loads(done.stdout)
 
 
-def table(done):
-    assert done.returncode == 0, done.stderr.decode()
-    return list(csv.DictReader(io.StringIO(done.stdout.decode())))
-
-
 def test_marginals(gml, folder):
     found = answer(gml("query", "asia.bif", "--evidence", "asia=yes,dysp=yes", "-f", "json"))
     assert found["schema"] == "gml/1"
@@ -53,12 +48,12 @@ def test_marginals(gml, folder):
 
 
 def test_joint(gml, folder):
-    rows = table(
+    rows = printed_rows(
         gml("query", "asia.bif", "--target", "lung,bronc", "--evidence", "xray=yes", "-f", "csv")
     )
     assert list(rows[0]) == ["lung", "bronc", "probability"]
     assert sum(float(row["probability"]) for row in rows) == pytest.approx(1)
-    each = table(
+    each = printed_rows(
         gml(
             "query",
             "asia.bif",
@@ -127,7 +122,7 @@ def test_batch(gml, folder):
     (folder / "rows.csv").write_text("id,xray,dysp\n1,yes,yes\n2,no,\n3,?,no\n4,yes,yes\n")
     done = gml("query", "asia.bif", "-t", "lung,bronc", "--batch", "rows.csv")
     assert done.stderr == b"gml: warning: not in the model, ignored: 'id'\n"
-    rows = table(done)
+    rows = printed_rows(done)
     answers = ["lung=yes", "lung=no", "bronc=yes", "bronc=no", "p_evidence"]
     assert list(rows[0]) == ["id", "xray", "dysp", *answers]
     assert [rows[0][name] for name in answers] == [rows[3][name] for name in answers]
@@ -142,7 +137,7 @@ def test_batch(gml, folder):
 def test_predict_adds_to_each_row(gml, folder):
     (folder / "rows.csv").write_text('id,xray,lung\n"a,1",yes,no\nb,no,\n')
     done = gml("query", "asia.bif", "--predict", "lung", "--batch", "rows.csv", "-q")
-    rows = table(done)
+    rows = printed_rows(done)
     assert list(rows[0]) == ["id", "xray", "lung", "lung_predicted", "lung_probability"]
     assert [row["id"] for row in rows] == ["a,1", "b"]
     # the column itself is no evidence
@@ -173,7 +168,7 @@ def test_impossible_rows_have_no_answer(gml, folder):
     done = gml("query", "asia.bif", "-t", "tub", "--batch", "rows.csv")
     assert done.returncode == 0
     assert b"1 row of evidence of probability 0 has no answer" in done.stderr
-    rows = table(done)
+    rows = printed_rows(done)
     assert rows[0] == {"lung": "yes", "either": "no", "tub=yes": "", "tub=no": "", "p_evidence": ""}
     assert float(rows[1]["tub=yes"]) == pytest.approx(0.0104)
 
@@ -187,7 +182,7 @@ def test_many_patterns_of_missing_cells(gml, folder):
     for row in frame.itertuples(index=False):
         lines.append(",".join("" if rng.random() < 0.4 else value for value in row))
     (folder / "rows.csv").write_text("\n".join(lines) + "\n")
-    rows = table(gml("query", "asia.bif", "-t", "lung", "--batch", "rows.csv"))
+    rows = printed_rows(gml("query", "asia.bif", "-t", "lung", "--batch", "rows.csv"))
     assert len(rows) == 3000
     for k in range(0, 3000, 300):
         cells = dict(zip(names, lines[k + 1].split(","), strict=True))
@@ -219,7 +214,7 @@ def test_numbers(gml, folder):
     joint = answer(gml("query", "n.json", "-t", "a,b", "-f", "json"))["results"]
     assert joint[0]["r(b)"] == pytest.approx(6 / math.sqrt(37))
     (folder / "rows.csv").write_text("b,c\n6.5,x\n,y\n")
-    rows = table(gml("query", "n.json", "--predict", "a", "--batch", "rows.csv", "-q"))
+    rows = printed_rows(gml("query", "n.json", "--predict", "a", "--batch", "rows.csv", "-q"))
     assert list(rows[0]) == ["b", "c", "a_predicted", "a_sd"]
     assert float(rows[0]["a_predicted"]) == pytest.approx(1 + 36 / 37)
     assert float(rows[0]["a_sd"]) == pytest.approx(math.sqrt(4 - 144 / 37))
@@ -241,10 +236,10 @@ def binned(gml, folder):
 def test_numbers_fall_into_intervals(gml, binned):
     by_label = gml("query", "binned.json", "-t", "w", "--evidence", "v=[20,50)", "-f", "csv")
     by_number = gml("query", "binned.json", "-t", "w", "--evidence", "v=33.3", "-f", "csv")
-    assert table(by_label) == table(by_number)
+    assert printed_rows(by_label) == printed_rows(by_number)
     assert gml("query", "binned.json", "--evidence", "v=x").returncode == 2
     (binned / "rows.csv").write_text('v\n33.3\n"[20,50)"\n70\n')
-    rows = table(gml("query", "binned.json", "-t", "w", "--batch", "rows.csv"))
+    rows = printed_rows(gml("query", "binned.json", "-t", "w", "--batch", "rows.csv"))
     assert rows[0]["w=hi"] == rows[1]["w=hi"] == "0.0"
     assert rows[2]["w=hi"] == "1.0"
 
@@ -258,7 +253,7 @@ def test_evidence_beside_a_file_without_nodes(gml, folder):
     net.to_file(folder / "n.json")
     (folder / "ids.csv").write_text("id\n1\n")
     done = gml("query", "n.json", "-t", "b", "--evidence", "a=1.5", "--batch", "ids.csv", "-q")
-    assert float(table(done)[0]["b_mean"]) == pytest.approx(3.0)
+    assert float(printed_rows(done)[0]["b_mean"]) == pytest.approx(3.0)
     assert gml("query", "n.json", "--max-memory", "10").returncode == 4
 
 
@@ -291,10 +286,10 @@ def test_missing_cells_and_the_level_na(gml, binned):
     (binned / "rows.csv").write_text('v\n?\n"[20,50)"\n')
     done = gml("query", "binned.json", "-t", "w", "--batch", "rows.csv")
     assert b"--missing level observes that" in done.stderr
-    assert float(table(done)[0]["p_evidence"]) == pytest.approx(1)
+    assert float(printed_rows(done)[0]["p_evidence"]) == pytest.approx(1)
     done = gml("query", "binned.json", "-t", "w", "--batch", "rows.csv", "--missing", "level")
     assert done.stderr == b""
-    assert float(table(done)[0]["p_evidence"]) == pytest.approx(0.1)
+    assert float(printed_rows(done)[0]["p_evidence"]) == pytest.approx(0.1)
 
 
 def test_unknown_values_can_be_ignored(gml, folder):
@@ -305,7 +300,9 @@ def test_unknown_values_can_be_ignored(gml, folder):
     done = gml("query", "asia.bif", "-t", "lung", "--batch", "rows.csv", "--ignore-unknown")
     assert b"treated as missing: 'xray' 1" in done.stderr
     found = answer(gml("query", "asia.bif", "-t", "lung", "--evidence", "dysp=yes", "-f", "json"))
-    assert float(table(done)[1]["lung=yes"]) == pytest.approx(found["results"][0]["probability"])
+    assert float(printed_rows(done)[1]["lung=yes"]) == pytest.approx(
+        found["results"][0]["probability"]
+    )
 
 
 def test_a_typo_in_a_column_is_pointed_out(gml, folder):
@@ -321,7 +318,7 @@ def test_a_joint_distribution_of_awkward_names(gml, folder):
     names = ("probability", "probability_", "p")
     cpts = (library.CPT(Variable(name, ("u", "v")), (), coin) for name in names)
     library.BayesNet(tuple(cpts)).to_file(folder / "p.json")
-    rows = table(gml("query", "p.json", "-t", ",".join(names), "-f", "csv"))
+    rows = printed_rows(gml("query", "p.json", "-t", ",".join(names), "-f", "csv"))
     assert list(rows[0]) == [*names, "probability__"]
     assert rows[0]["p"] == "u"
 

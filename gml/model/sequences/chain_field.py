@@ -41,7 +41,15 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ChainField:
-    """A model of the labels of sequences; `features` has a weight for each in `weights`."""
+    """A model of the labels of sequences; `features` has a weight for each in `weights`.
+
+    Examples
+    --------
+    >>> import gml
+    >>> field = gml.crf("sample_data/icecream.csv", target="weather", sequence="diary")
+    >>> field
+    ChainField('weather' along 'diary', 1 input, 28 features: 'eaten')
+    """
 
     sequence: str
     """The column of identifiers that it was learned with."""
