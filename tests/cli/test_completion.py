@@ -156,6 +156,15 @@ def test_nodes_and_levels_of_a_model(answer):
     )
 
 
+def test_columns_and_nodes_of_a_conditional_field(gml, answer):
+    assert answer("gml crf odd.csv --target ag") == ("more", ["age"])
+    assert answer("gml crf odd.csv --target age --sequence s") == ("word", ["sex"])
+    done = gml("crf", "odd.csv", "--target", "age", "-c", "age,sex", "-q", "-o", "field.json")
+    assert done.returncode == 0, done.stderr
+    assert answer("gml query field.json --evidence ")[1] == ["age=", "sex="]
+    assert answer("gml query field.json --predict ")[1] == ["age", "sex"]
+
+
 def test_columns_of_a_log(gml, answer):
     assert gml("pc", "odd.csv", "-q", "--test-log", "log.jsonl", "-o", "g.dot").returncode == 0
     assert answer("gml explain log.jsonl ") == ("word", COLUMNS)

@@ -48,6 +48,7 @@ COMMANDS = [
     "mrf DATA GRAPH --factors pairs",
     "mrf DATA --structure forward --max-clique 2",
     "mrf DATA GRAPH --factors pairs --method pl --l2 1",
+    "crf DATA -t lung,bronc -c lung,bronc,smoke",
 ]
 NEEDS_ROWS = [
     ("pc DATA --bootstrap 5", "--bootstrap needs rows"),

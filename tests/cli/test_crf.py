@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 
@@ -11,7 +9,7 @@ import numpy as np
 import pytest
 
 import gml as library
-from tests.command_line import error_line
+from tests.command_line import error_line, printed_rows
 
 INPUTS = "smoke=yes,asia=no,xray=yes,dysp=yes"
 
@@ -27,10 +25,6 @@ def field(gml, asia, tmp_path):
     done = gml("crf", asia, "-t", "lung,bronc", "--exclude", "either,tub", "-o", "field.json")
     assert done.returncode == 0, done.stderr
     return tmp_path / "field.json"
-
-
-def rows_in(done):
-    return list(csv.DictReader(io.StringIO(finished(done).stdout.decode())))
 
 
 def finished(done):
@@ -290,7 +284,7 @@ def test_questions_that_are_refused(gml, field, options, said):
 
 
 def test_rows(gml, field, asia, tmp_path):
-    marginals = rows_in(gml("query", field, "-t", "lung,bronc", "--batch", asia))
+    marginals = printed_rows(gml("query", field, "-t", "lung,bronc", "--batch", asia))
     assert len(marginals) == 5000
     row = marginals[1]
     evidence = ",".join(f"{name}={row[name]}" for name in ("asia", "smoke", "xray", "dysp"))
@@ -302,7 +296,7 @@ def test_rows(gml, field, asia, tmp_path):
     done = gml("query", field, "--predict", "lung", "--batch", asia, "-o", "p.csv")
     assert "'bronc' is known in" in told(done) and "lung: 5000 rows, accuracy 0.9" in told(done)
     decoded = gml("query", field, "--mpe", "--batch", asia)
-    rows_found = rows_in(decoded)
+    rows_found = printed_rows(decoded)
     assert list(rows_found[0])[-3:] == ["lung_predicted", "bronc_predicted", "p_together"]
     best = json.loads(gml("query", field, "--mpe", "--evidence", evidence, "-f", "json").stdout)
     assert float(rows_found[1]["p_together"]) == pytest.approx(best["probability"], rel=1e-12)
@@ -329,7 +323,7 @@ def test_figures_of_decoded_rows(gml, field, asia, tmp_path):
     )
     assert "has no column 'bronc'" in error_line(refused, 2)
     alone = gml("query", field, "--mpe", "--batch", "blind.csv")
-    assert len(rows_in(alone)) == 2
+    assert len(printed_rows(alone)) == 2
 
 
 def test_rows_with_unknown_levels_and_gaps(gml, field, tmp_path):
@@ -343,7 +337,7 @@ def test_rows_with_unknown_levels_and_gaps(gml, field, tmp_path):
         gap, 3
     )
     found = gml("query", field, "-t", "lung", "--batch", "new.csv", "--ignore-unknown")
-    known, unknown, missing = (float(row["lung=yes"]) for row in rows_in(found))
+    known, unknown, missing = (float(row["lung=yes"]) for row in printed_rows(found))
     assert unknown == missing != known
     net = library.read_model(field)
     log_odds = net.tables["lung",][1] - net.tables["lung",][0]
@@ -364,7 +358,7 @@ def test_rows_without_an_input(gml, field, tmp_path):
     done = gml("query", field, "--predict", "lung", "--batch", "new.csv")
     assert "no column 'dysp', and the model says nothing without it" in error_line(done, 3)
     fixed = gml("query", field, "--predict", "lung", "--batch", "new.csv", "--evidence", "dysp=yes")
-    assert len(rows_in(fixed)) == 1
+    assert len(printed_rows(fixed)) == 1
 
 
 def test_missing_as_a_level_in_rows(gml, tmp_path):
@@ -372,7 +366,7 @@ def test_missing_as_a_level_in_rows(gml, tmp_path):
     told(gml("crf", "t.csv", "-t", "y", "--missing", "level", "-o", "f.json"))
     rows(tmp_path / "n.csv", "x,id", "p,1", ",2")
     done = gml("query", "f.json", "-t", "y", "--batch", "n.csv", "--missing", "level")
-    found = rows_in(done)
+    found = printed_rows(done)
     single = gml("query", "f.json", "--evidence", "x=NA", "-f", "json")
     expected = json.loads(single.stdout)["results"][0]["probability"]
     assert float(found[1]["y=a"]) == pytest.approx(expected)

@@ -51,6 +51,8 @@ CASES = [
     ("fit-params d.csv g.dot", {"data": "d.csv", "graph": "g.dot"}),
     ("mrf d.csv", {"data": "d.csv"}),
     ("mrf d.csv g.dot", {"data": "d.csv", "graph": "g.dot"}),
+    ("crf d.csv g.dot -t a", {"data": "d.csv", "graph": "g.dot"}),
+    ("crf d.csv -t a --holdout e.csv", {"data": "d.csv", "holdout": "e.csv"}),
     ("indtest d.csv a b", {"data": "d.csv"}),
     ("indtest d.csv --implied g.dot", {"data": "d.csv", "implied": "g.dot"}),
     ("score d.csv g.dot", {"data": "d.csv", "graph": ["g.dot"]}),

@@ -70,7 +70,7 @@ def node_levels(path: str) -> dict[str, tuple[str, ...]]:
 
     try:
         with reporting_to(_Silent()):
-            given = given_graph(path)
+            given = given_graph(path, takes_fields=True)
     except GmlError:
         return {}
     levels = dict(given.graph.levels)
