@@ -61,6 +61,7 @@ NEEDS_ROWS = [
     ("fit-params DATA GRAPH --gaussian", "no numbers"),
     ("count DATA --pairs -o x.parquet", "no rows"),
     ("profile DATA", "no rows"),
+    ("rake DATA --targets CENSUS", "no rows"),
 ]
 
 
@@ -267,7 +268,11 @@ def test_few_rows_are_not_found_by_subtraction(gml, tmp_path, gaps, policy, what
 
 @pytest.mark.parametrize(("command", "what"), NEEDS_ROWS)
 def test_what_needs_rows(gml, asia, sample_data, command, what):
-    words = {"DATA": asia / "merged.parquet", "GRAPH": sample_data / "asia.dot"}
+    words = {
+        "DATA": asia / "merged.parquet",
+        "GRAPH": sample_data / "asia.dot",
+        "CENSUS": sample_data / "census.csv",
+    }
     assert what in error_line(gml(*[words.get(word, word) for word in command.split()]), 4)
 
 

@@ -21,6 +21,7 @@ def folder(gml, tmp_path):
     (tmp_path / "g.dot").write_text("digraph { a -> b; c }")
     (tmp_path / "h.dot").write_text("digraph { a -> b -> c }")
     (tmp_path / "k.json").write_text('{"forbid": [["a", "c"]]}')
+    (tmp_path / "t.csv").write_text("a,count\nx,3\ny,5\n")
     schema = {"schema": "gml/1", "columns": {"a": {"levels": ["y", "x"]}}}
     (tmp_path / "s.json").write_text(json.dumps(schema))
     assert gml("fit-params", "d.csv", "g.dot", "-o", "m.json").returncode == 0
@@ -53,6 +54,7 @@ CASES = [
     ("mrf d.csv g.dot", {"data": "d.csv", "graph": "g.dot"}),
     ("crf d.csv g.dot -t a", {"data": "d.csv", "graph": "g.dot"}),
     ("crf d.csv -t a --holdout e.csv", {"data": "d.csv", "holdout": "e.csv"}),
+    ("maxent t.csv --reference m.json", {"constraints": "t.csv", "reference": "m.json"}),
     ("indtest d.csv a b", {"data": "d.csv"}),
     ("indtest d.csv --implied g.dot", {"data": "d.csv", "implied": "g.dot"}),
     ("score d.csv g.dot", {"data": "d.csv", "graph": ["g.dot"]}),
