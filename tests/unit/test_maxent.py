@@ -380,3 +380,22 @@ def test_text_of_a_file_that_somebody_changed(tmp_path):
         with pytest.warns(gml.GmlWarning, match="changed since it was written"):
             again = gml.read_model(tmp_path / "b.json")
         assert "1 node" in MODEL_WRITERS["text"](again)
+
+
+@pytest.mark.parametrize("offset", [0, 1000, 2018, 10**6, 10**9])
+def test_numbers_may_begin_anywhere(offset):
+    numbers = {str(offset + face): offset + face for face in range(1, 7)}
+    net = gml.maxent([{"expectation": {"year": numbers}, "equals": offset + 4.5}])
+    p = net.query("year")["year"]
+    assert [p[name] for name in numbers] == pytest.approx(
+        [0.05435317, 0.07877155, 0.11415998, 0.16544680, 0.23977444, 0.34749407], abs=5e-9
+    )
+    found = net.learning["maxent"]["constraints"][0]
+    assert found["multiplier"] == pytest.approx(0.371048938081, abs=1e-9)
+    assert found["value"] == pytest.approx(offset + 4.5, rel=1e-12)
+
+
+def test_a_mean_beyond_far_numbers_is_a_contradiction():
+    numbers = {str(10**4 + face): 10**4 + face for face in range(1, 7)}
+    with pytest.raises(DataError, match="cannot hold"):
+        gml.maxent([{"expectation": {"year": numbers}, "equals": 10**4 + 6.00001}])

@@ -61,17 +61,22 @@ class GivenMargin(NamedTuple):
 
 @dataclass(frozen=True)
 class Feature:
-    """A constraint that is one number: E[sign · Σ parts / scale] = (or ≥) target."""
+    """A constraint that is one number: E[sign · Σ parts / scale] = (or ≥) target.
+
+    Numbers are counted from the middle of their range: what matters of years is differences.
+    """
 
     which: int
     """Which of the constraints it is."""
     parts: tuple[ScopedTable, ...]
-    """Divided by the scale, with the sign."""
+    """Less the middle of their range, divided by the scale, with the sign."""
     target: float
     is_bound: bool
     """Whether it is an inequality, whose multiplier is not negative."""
     scale: float
     sign: float
+    offset: float = 0.0
+    """What the middles of all parts add up to."""
 
     @property
     def is_zero(self) -> bool:
@@ -144,7 +149,7 @@ def problem_of(constraints: Constraints, reference: BayesNet | MarkovNet | None 
     >>> die = Expectation({"die": {str(face): face for face in range(1, 7)}}, "=", 4.5)
     >>> problem = problem_of(Constraints((die,)))
     >>> problem.terms.names, problem.features[0].target
-    (('die',), 0.75)
+    (('die',), 0.4)
     """
     order = _variables(constraints, reference)
     scopes = [margin.names for margin in constraints.margins]
@@ -229,14 +234,17 @@ class _Places:
 
 def _feature(index: int, item: Expectation | Conditional, places: _Places, where: str) -> Feature:
     variables = {variable.name: variable for variable in places.terms.variables}
+    offset = 0.0
     if isinstance(item, Expectation):
-        parts = []
+        parts, middles = [], []
         for name, numbers in sorted(item.numbers.items()):
             table = np.zeros(len(variables[name].levels or ()))
             for label, number in numbers.items():
                 table[places.code(name, label)] = number
-            parts.append(ScopedTable(places.scope([name]), table))
-        target = float(item.value)
+            middles.append(float(table.min()) / 2 + float(table.max()) / 2)
+            parts.append(ScopedTable(places.scope([name]), table - middles[-1]))
+        offset = math.fsum(middles)
+        target = float(item.value) - offset
     else:
         _require_table(item.names, variables, item.title, where)
         both = places.cell({**item.event, **item.given}, 1.0, item.names)
@@ -247,7 +255,9 @@ def _feature(index: int, item: Expectation | Conditional, places: _Places, where
     scale = math.fsum(float(np.abs(part.table).max()) for part in parts) or 1.0
     sign = -1.0 if item.relation == AT_MOST else 1.0
     scaled = tuple(ScopedTable(p.scope, sign * p.table / scale) for p in parts)
-    return Feature(index, scaled, sign * target / scale, item.relation != EQUALS, scale, sign)
+    return Feature(
+        index, scaled, sign * target / scale, item.relation != EQUALS, scale, sign, offset
+    )
 
 
 def _require_table(

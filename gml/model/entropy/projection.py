@@ -166,7 +166,8 @@ def _report(problem: Problem, solution: Solution) -> dict[str, Any]:
         assert not isinstance(item, Margin)
         found[feature.which] = _named(item) | _of_feature(
             item,
-            feature.sign * feature.scale * (float(point.gradient[n + k]) + feature.target),
+            feature.sign * feature.scale * (float(point.gradient[n + k]) + feature.target)
+            + feature.offset,
             float(point.x[n + k]) * (1 if feature.is_bound else feature.sign) / feature.scale,
         )
     return {
