@@ -91,6 +91,12 @@ def test_refused(gml, files, arguments, code, message):
     assert done.stdout == b""
 
 
+def test_help_says_who_takes_constraints(gml, files):
+    said = " ".join(gml("help", "constraints").stdout.decode().split())
+    assert "What gml maxent and gml rake take" in said
+    assert "rake takes margins alone" in said
+
+
 def test_one_row_over_many_columns(gml, files):
     columns = [f"v{k}" for k in range(20)]
     text = ",".join([*columns, "count"]) + "\n" + ",".join(["x"] * 20 + ["5"]) + "\n"

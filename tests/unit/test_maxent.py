@@ -382,8 +382,13 @@ def test_zeros_are_not_for_all_pairs_of_many(many):
     joint = np.outer(shares, shares)
     np.fill_diagonal(joint, shares)
     joint[0, 1] = joint[1, 0] = 0
-    with pytest.raises(CannotAnswer, match="'v00', 'v01'.*: a cell has the probability 0"):
+    with pytest.raises(
+        CannotAnswer, match="'v00', 'v01'.*: a cell has the probability 0"
+    ) as raised:
         gml.maxent(pair_margins(joint, names))
+    assert str(raised.value).endswith(
+        ", which cannot be solved for so many variables: the junction tree is too large"
+    )
 
 
 # ---------------------------------------------------------------------- files
