@@ -11,6 +11,7 @@ import pytest
 import gml
 from gml.data.dataset import Variable
 from gml.errors import CannotAnswer, DataError
+from gml.model.entropy import projection
 from gml.model.entropy.constraints import Constraints, Expectation
 from gml.model.entropy.dual import TreeDual
 from gml.model.entropy.polytope import Polytope
@@ -138,3 +139,32 @@ def test_factors_that_leave_nothing_have_an_error_of_their_own(tables):
     terms = Terms.of([Variable("A", ("n", "y"))], [["A"]])
     with pytest.raises(NothingLeft, match="the factors exclude everything"):
         CliqueMargins(terms, [(0,), (0,)]).of(tables)
+
+
+def test_levels_are_gathered_once(monkeypatch):
+    asked = []
+
+    def counted(self, levels=Constraints.levels):
+        asked.append(self)
+        return levels.fget(self)
+
+    monkeypatch.setattr(Constraints, "levels", property(counted))
+    problem_of(coins(*[0.5] * 20))
+    assert len(asked) == 1
+
+
+def test_no_more_zeros_are_listed_than_shown(monkeypatch):
+    listed = []
+
+    def counted(*arguments, cells=projection.excluded_cells):
+        for cell in cells(*arguments):
+            listed.append(cell)
+            yield cell
+
+    monkeypatch.setattr(projection, "excluded_cells", counted)
+    cells = {f"a{i:02}": {f"b{i:02}": 1} for i in range(9)}
+    found = gml.maxent([{"margin": ["A", "B"], "counts": cells}]).learning["maxent"]
+    assert found["n_zeros"] == 72
+    assert found["zeros"] == listed
+    assert listed[0] == {"A": "a00", "B": "b01"}
+    assert len(listed) == 20
