@@ -22,6 +22,7 @@ variable, other labels of it are refused. One numeric variable takes the place o
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from itertools import product
@@ -31,7 +32,8 @@ from gml.data.json_text import parse_json
 from gml.data.text_file import read_text
 from gml.errors import DataError, listing, place, quote, unknown_name
 from gml.formats.constraints_csv import constraints_of_csv
-from gml.formats.constraints_numeric import moments_of, number_in
+from gml.formats.constraints_numeric import moments_of
+from gml.kernel.layout import MOST_AXES
 from gml.model.entropy.constraints import (
     AT_LEAST,
     AT_MOST,
@@ -46,6 +48,7 @@ from gml.model.entropy.constraints import (
     common_total,
     margin_of_values,
 )
+from gml.model.entropy.finite_numbers import require_number
 
 Levels = Mapping[str, Sequence[str]]
 
@@ -95,9 +98,7 @@ def read_constraints(
     return found
 
 
-def read_margins(
-    path: str | os.PathLike[str], *, normalise: bool = False, levels: Levels | None = None
-) -> Constraints:
+def read_margins(path: str | os.PathLike[str], *, normalise: bool = False) -> Constraints:
     """Read a constraint file that has margins and nothing else, as raking needs.
 
     Examples
@@ -109,7 +110,7 @@ def read_margins(
     ...     read_margins(path).items[0].cells
     {('m',): 0.49, ('f',): 0.51}
     """
-    return only_margins(read_constraints(path, normalise=normalise, levels=levels), place(path))
+    return only_margins(read_constraints(path, normalise=normalise), place(path))
 
 
 def only_margins(found: Constraints | NumericMoments, where: str) -> Constraints:
@@ -254,6 +255,8 @@ def _margin(
     names = [names] if isinstance(names, str) else names
     if not isinstance(names, list | tuple) or not names:
         raise DataError(f'{at}: "margin" must be a list of variables')
+    if len(names) > MOST_AXES:
+        raise DataError(f'{at}: the "margin" has {len(names)} variables; the limit is {MOST_AXES}')
     for name in names:
         _require_label(name, f'{at}: a variable of the "margin"')
     twice = [name for name in names if list(names).count(name) > 1]
@@ -284,12 +287,10 @@ def _cells(given: Any, names: tuple[str, ...], at: str, known: Levels) -> dict[C
                 f"{at}: a list of numbers needs the levels of {quote(name)} in their order; "
                 'declare them in "variables"'
             )
-    cells = list(product(*(known[name] for name in names)))
-    if len(given) != len(cells):
-        raise DataError(
-            f"{at}: {len(given)} numbers for the {len(cells)} cells of {listing(names)}"
-        )
-    return dict(zip(cells, given, strict=True))
+    n_cells = math.prod(len(known[name]) for name in names)
+    if len(given) != n_cells:
+        raise DataError(f"{at}: {len(given)} numbers for the {n_cells} cells of {listing(names)}")
+    return dict(zip(product(*(known[name] for name in names)), given, strict=True))
 
 
 def _unnest(
@@ -323,4 +324,4 @@ def _relation(given: Mapping[str, Any], at: str) -> tuple[str, float]:
     keys = [key for key in _RELATION_KEYS if key in given]
     if len(keys) != 1:
         raise DataError(f"{at} must have one of {listing(_RELATION_KEYS)}")
-    return _RELATION_KEYS[keys[0]], number_in(given[keys[0]], f'{at}: "{keys[0]}"')
+    return _RELATION_KEYS[keys[0]], require_number(given[keys[0]], f'{at}: "{keys[0]}"')

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from numbers import Real
 from typing import Any
 
 from gml.errors import DataError, unknown_name
 from gml.model.entropy.constraints import NumericMoments
+from gml.model.entropy.finite_numbers import require_number
 
 _KEYS = ("name", "support", "mean", "variance", "moments")
 HIGHEST_MOMENT = 12
@@ -42,7 +42,7 @@ def _support(given: Any, where: str) -> tuple[float, float]:
     if not isinstance(given, list | tuple) or len(given) != 2:
         raise DataError(f'{where}: the "support" must be a list of its two ends, null for none')
     low, high = (
-        infinite if end is None else number_in(end, f'{where}: an end of the "support"')
+        infinite if end is None else require_number(end, f'{where}: an end of the "support"')
         for end, infinite in zip(given, (-math.inf, math.inf), strict=True)
     )
     if not low < high:
@@ -64,14 +64,14 @@ def _raw_moments(given: Mapping[str, Any], where: str) -> dict[int, float]:
             )
         if power in found:
             raise DataError(f'{where}: "moments" has the power {power} twice')
-        found[power] = number_in(value, f"{where}: the moment {power}")
+        found[power] = require_number(value, f"{where}: the moment {power}")
     if "mean" in given:
-        mean = number_in(given["mean"], f'{where}: the "mean"')
+        mean = require_number(given["mean"], f'{where}: the "mean"')
         _add(found, 1, mean, "mean", where)
     if "variance" in given:
         if 1 not in found:
             raise DataError(f'{where}: a "variance" needs the "mean" beside it')
-        variance = number_in(given["variance"], f'{where}: the "variance"')
+        variance = require_number(given["variance"], f'{where}: the "variance"')
         if variance < 0:
             raise DataError(f'{where}: the "variance" must not be negative: {variance:g}')
         _add(found, 2, variance + found[1] * found[1], "variance", where)
@@ -82,10 +82,3 @@ def _add(found: dict[int, float], power: int, value: float, key: str, where: str
     if power in found:
         raise DataError(f'{where}: "{key}" and the moment {power} say the same; give one of them')
     found[power] = value
-
-
-def number_in(given: Any, what: str) -> float:
-    """Return a finite number, or refuse what is none."""
-    if isinstance(given, bool) or not isinstance(given, Real) or not math.isfinite(given):
-        raise DataError(f"{what} must be a number, not {given!r}")
-    return float(given)

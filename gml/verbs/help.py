@@ -284,8 +284,9 @@ def _constraints() -> Content:
     from gml.verbs.shared.constraint_forms import CONSTRAINT_FORMS
 
     about = (
-        'What gml maxent takes: a JSON file {"constraints": [...]}, where "variables" may declare '
-        "levels in their order and any constraint may have a name, or CSV."
+        'What gml maxent and gml rake take: a JSON file {"constraints": [...]}, where "variables" '
+        "may declare levels in their order and any constraint may have a name, or CSV. rake takes "
+        "margins alone."
     )
     return about, [
         {"name": name, "means": means, "example": example}
@@ -334,7 +335,7 @@ TOPICS: dict[str, tuple[str, Callable[[], Content]]] = {
     "formats": ("File formats", _formats),
     "missing": ("Missing values", _missing),
     "knowledge": ("Knowledge about edges", _knowledge),
-    "constraints": ("Constraints of maximum entropy", _constraints),
+    "constraints": ("Constraints of maximum entropy and raking", _constraints),
     "pictures": ("Pictures", _pictures),
     "exit-codes": ("Exit codes", _exit_codes),
 }

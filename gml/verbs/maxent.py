@@ -91,7 +91,7 @@ def maxent(
             )
         from gml.model.entropy.density_fit import fit_density
 
-        return replace(fit_density(found), learning=learning)
+        return replace(fit_density(found, deadline=deadline), learning=learning)
     from gml.model.entropy.projection import project
 
     net = project(found, model, deadline=deadline, threads=threads)

@@ -91,6 +91,22 @@ def test_refused(gml, files, arguments, code, message):
     assert done.stdout == b""
 
 
+def test_help_says_who_takes_constraints(gml, files):
+    said = " ".join(gml("help", "constraints").stdout.decode().split())
+    assert "What gml maxent and gml rake take" in said
+    assert "rake takes margins alone" in said
+
+
+def test_one_row_over_many_columns(gml, files):
+    columns = [f"v{k}" for k in range(20)]
+    text = ",".join([*columns, "count"]) + "\n" + ",".join(["x"] * 20 + ["5"]) + "\n"
+    (files / "row.csv").write_text(text)
+    done = gml("maxent", "row.csv", "-f", "json")
+    assert done.returncode == 0
+    found = json.loads(done.stdout)["graph"]["learning"]["maxent"]
+    assert (found["entropy"], found["constraints"][0]["multipliers"]) == (0.0, [0.0])
+
+
 def test_normalise(gml, files):
     done = gml("maxent", "off.csv", "--normalise", "-o", "model.json")
     assert done.returncode == 0

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+import tracemalloc
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from gml.errors import DataError
 from gml.formats.constraints import constraints_of, read_constraints, read_margins
+from gml.kernel.layout import MOST_AXES
 from gml.model.entropy.constraints import (
     Conditional,
     Constraints,
@@ -294,6 +297,50 @@ def test_objects_of_python():
     assert isinstance(found, Constraints)
     assert found.items[0] is expected
     assert found.items[1].cells == {("a",): 1.0}
+
+
+@pytest.mark.parametrize(
+    "number",
+    [10**400, -(10**400), 10**5000, Fraction(10**400, 3)],
+    ids=["large", "negative", "unwritable", "fraction"],
+)
+def test_numbers_of_python_beyond_doubles(number):
+    message = "must be a number of at most 1.8e308, not one beyond"
+    for content in (
+        constraint(margin="A", counts={"a": number}),
+        constraint(expectation={"A": {"a": number}}, equals=1),
+        constraint(expectation={"A": {"a": 1}}, equals=number),
+        {"numeric": {"mean": number}},
+        {"numeric": {"support": [0, number]}},
+    ):
+        with pytest.raises(DataError, match=message):
+            constraints_of(content, "here")
+    with pytest.raises(DataError, match=message):
+        Expectation({"A": {"a": number}}, "=", 1.0)
+
+
+def test_cells_are_counted_before_they_are_listed():
+    levels = {f"v{k}": ["a", "b"] for k in range(24)}
+    content = {"variables": levels, **constraint(margin=list(levels), counts=[1, 2])}
+    tracemalloc.start()
+    try:
+        with pytest.raises(DataError, match="2 numbers for the 16777216 cells of 'v0'"):
+            constraints_of(content, "here")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 1 << 20
+
+
+def test_a_margin_of_too_many_variables_is_refused_as_it_is_read():
+    names = [f"v{k}" for k in range(MOST_AXES + 1)]
+    content = {
+        "variables": {name: ["a"] for name in names},
+        **constraint(margin=names, counts=[1]),
+    }
+    message = f'the "margin" has {MOST_AXES + 1} variables; the limit is {MOST_AXES}'
+    with pytest.raises(DataError, match=message):
+        constraints_of(content, "here")
 
 
 def test_margins_agree_where_they_overlap():

@@ -275,6 +275,45 @@ def test_trees_too_wide_are_refused():
         gml.maxent({"variables": levels, "constraints": pairs})
 
 
+def test_variables_of_one_level_add_no_terms():
+    names = [f"v{k:02}" for k in range(20)]
+    cells = {"a": 0.25, "b": 0.75}
+    for name in names:
+        cells = {"only": cells} if name != "v07" else cells
+    nested = cells
+    order = [*(name for name in names if name != "v07"), "v07"]
+    net = gml.maxent([{"margin": order, "probabilities": nested}])
+    assert net.query("v07")["v07"] == pytest.approx({"a": 0.25, "b": 0.75}, abs=1e-12)
+    assert net.query("v00")["v00"] == {"only": 1.0}
+    found = report(net)["constraints"][0]
+    assert found["margin"] == order
+    half = 0.5 * math.log(3)
+    assert found["multipliers"] == pytest.approx([-half, half], abs=1e-12)
+    assert len(net.potentials) == 20
+
+
+def test_an_event_of_many_variables_of_one_level():
+    levels = {f"v{k:02}": ["only"] for k in range(20)} | {"A": ["n", "y"]}
+    event = dict.fromkeys(levels, "only") | {"A": "y"}
+    net = gml.maxent({"variables": levels, "constraints": [{"probability": event, "equals": 0.75}]})
+    assert net.query("A")["A"] == pytest.approx({"n": 0.25, "y": 0.75}, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["margin", "probability"])
+def test_terms_of_many_variables_are_refused(kind):
+    names = [f"v{k:02}" for k in range(15)]
+    levels = {name: ["a", "b"] for name in names}
+    cells = 1.0
+    for _ in names:
+        cells = {"a": cells}
+    constraint = {
+        "margin": {"margin": names, "probabilities": cells},
+        "probability": {"probability": dict.fromkeys(names, "a"), "equals": 0.5},
+    }[kind]
+    with pytest.raises(CannotAnswer, match="32647 terms of three or more variables, and the limit"):
+        gml.maxent({"variables": levels, "constraints": [constraint]})
+
+
 # ---------------------------------------------------------------------- all pairs of many
 
 
@@ -343,8 +382,13 @@ def test_zeros_are_not_for_all_pairs_of_many(many):
     joint = np.outer(shares, shares)
     np.fill_diagonal(joint, shares)
     joint[0, 1] = joint[1, 0] = 0
-    with pytest.raises(CannotAnswer, match="'v00', 'v01'.*: a cell has the probability 0"):
+    with pytest.raises(
+        CannotAnswer, match="'v00', 'v01'.*: a cell has the probability 0"
+    ) as raised:
         gml.maxent(pair_margins(joint, names))
+    assert str(raised.value).endswith(
+        ", which cannot be solved for so many variables: the junction tree is too large"
+    )
 
 
 # ---------------------------------------------------------------------- files

@@ -14,11 +14,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import ClassVar
 
 from gml.data.levels import order_levels
 from gml.errors import DataError, listing, parameter, quote
+from gml.model.entropy.finite_numbers import require_number
 
 AGREEMENT = 1e-9
 """How far sums may differ that should agree, as a share of the total."""
@@ -169,7 +169,7 @@ class Conditional:
         both = [name for name in self.event if name in self.given]
         if both:
             raise DataError(f"{self.title}: {listing(both)} is in the event and in what is given")
-        _require_number(self.value, f"{self.title}: the probability")
+        require_number(self.value, f"{self.title}: the probability")
         if not 0 <= self.value <= 1:
             raise DataError(
                 f"{self.title}: the probability must be between 0 and 1, not {self.value:g}"
@@ -372,19 +372,14 @@ def _require_distinct(names: Sequence[str], title: str) -> None:
 
 
 def _require_mass(value: object, what: str) -> None:
-    _require_number(value, what)
+    require_number(value, what)
     if value < 0:  # type: ignore[operator]
         raise DataError(f"{what} is {value:g}; it must not be negative")
 
 
-def _require_number(value: object, what: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
-        raise DataError(f"{what} must be a number, not {value!r}")
-
-
 def _require_modest(value: object, what: str) -> None:
     """Refuse a number whose products with others are no doubles."""
-    _require_number(value, what)
+    require_number(value, what)
     if abs(value) > _LARGEST:  # type: ignore[arg-type]
         raise DataError(f"{what} must be between -{_LARGEST:g} and {_LARGEST:g}, not {value:g}")
 

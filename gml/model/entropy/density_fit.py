@@ -25,12 +25,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.errors import CannotAnswer, quote
+from gml.errors import CannotAnswer, parameter, quote
 from gml.model.entropy.constraints import NumericMoments
 from gml.model.entropy.density import Density
 from gml.model.entropy.moment_frame import Frame, framed, require_moments
 from gml.model.entropy.quadrature import polynomial, rule_of
-from gml.stopping import check_stopped
+from gml.model.undirected.fitting import OutOfTime
+from gml.progress import Deadline
 
 Vector = NDArray[np.float64]
 
@@ -49,7 +50,7 @@ class _Fit(NamedTuple):
     iterations: int
 
 
-def fit_density(given: NumericMoments) -> Density:
+def fit_density(given: NumericMoments, *, deadline: Deadline | None = None) -> Density:
     """Return the density of largest entropy on an interval, a half line or the whole line.
 
     Examples
@@ -64,13 +65,13 @@ def fit_density(given: NumericMoments) -> Density:
     """
     low, high = given.support
     if math.isinf(low) and math.isfinite(high):
-        return _mirrored(given)
+        return _mirrored(given, deadline)
     title = quote(given.name)
     powers = tuple(sorted(given.moments))
     _require_bound(given, title)
     frame = framed(given, title)
     require_moments(frame, powers, title)
-    found = _fitted(frame, powers, title, given)
+    found = _fitted(frame, powers, title, deadline or Deadline())
     return Density(
         given.name,
         given.support,
@@ -84,10 +85,11 @@ def fit_density(given: NumericMoments) -> Density:
     )
 
 
-def _mirrored(given: NumericMoments) -> Density:
+def _mirrored(given: NumericMoments, deadline: Deadline | None) -> Density:
     low, high = given.support
     moments = {k: value * (-1) ** k for k, value in given.moments.items()}
-    found = fit_density(replace(given, support=(-high, -low), moments=moments))
+    mirror = replace(given, support=(-high, -low), moments=moments)
+    found = fit_density(mirror, deadline=deadline)
     signs = [(-1.0) ** power for power in found.powers]
     return replace(
         found,
@@ -127,15 +129,15 @@ def _require_bound(given: NumericMoments, title: str) -> None:
 # ---------------------------------------------------------------------- the multipliers
 
 
-def _fitted(frame: Frame, powers: tuple[int, ...], title: str, given: NumericMoments) -> _Fit:
+def _fitted(frame: Frame, powers: tuple[int, ...], title: str, deadline: Deadline) -> _Fit:
     """Solve for one moment after the other, from the lowest."""
     if not powers:
         return _Fit(np.zeros(0), 0.0, 0)
     is_bounded = math.isfinite(frame.low) and math.isfinite(frame.high)
     found: _Fit | None = None
     for slope in _FIRST_SLOPES:
-        start = _start(frame, powers, title, given, is_bounded, slope)
-        tried = _newton(frame, powers, start)
+        start = _start(frame, powers, title, deadline, is_bounded, slope)
+        tried = _newton(frame, powers, start, title, deadline)
         if tried is not None and (found is None or tried.residual < found.residual):
             found = tried
         if is_bounded or (found is not None and found.residual <= _TOLERANCE):
@@ -153,7 +155,7 @@ def _start(
     frame: Frame,
     powers: tuple[int, ...],
     title: str,
-    given: NumericMoments,
+    deadline: Deadline,
     is_bounded: bool,
     slope: float,
 ) -> Vector:
@@ -169,7 +171,7 @@ def _start(
         found = np.zeros(len(powers))
         found[-1] = -1 / (top * max(frame.moments[top], np.finfo(float).tiny))
         return found
-    below = _fitted(frame, lower, title, given)
+    below = _fitted(frame, lower, title, deadline)
     multipliers = np.zeros(len(powers))
     multipliers[: len(lower)] = below.multipliers
     own = _expectation(frame, lower, below.multipliers, top)
@@ -203,7 +205,9 @@ def _expectation(frame: Frame, powers: tuple[int, ...], multipliers: Vector, pow
     return float((masses * rule.points**power).sum() / masses.sum())
 
 
-def _newton(frame: Frame, powers: tuple[int, ...], start: Vector) -> _Fit | None:
+def _newton(
+    frame: Frame, powers: tuple[int, ...], start: Vector, title: str, deadline: Deadline
+) -> _Fit | None:
     exponents = np.array(powers)
     wanted = np.array([frame.moments[k] for k in powers])
     x, iterations = start, 0
@@ -229,7 +233,10 @@ def _newton(frame: Frame, powers: tuple[int, ...], start: Vector) -> _Fit | None
     if here is None:
         return None
     while here[3] > _SQUARED and iterations < _MOST_STEPS:
-        check_stopped()
+        if deadline.passed:
+            raise OutOfTime(
+                f"{title}: {parameter('max_seconds')} passed with a residual of {here[3]:.3g}"
+            )
         value, gradient, centred, off = here
         direction = _newton_direction(centred, gradient)
         slope = float(gradient @ direction)

@@ -53,6 +53,7 @@ def descend(
 
     A residual of `enough` ends it; by default it goes on while the last steps make it smaller.
     """
+    dual.prepare()
     point = dual.at(start)
     left, iterations = dual.distance(point), 0
     while left > enough and iterations < _MOST_STEPS and not deadline.passed:

@@ -21,12 +21,14 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.errors import parameter
 from gml.model.entropy.problem import Problem
 from gml.model.undirected.boundary.face import deviations, directions_of
 from gml.model.undirected.exact.clique_margins import CliqueMargins, Moments
 from gml.model.undirected.exact.margin_derivatives import margin_derivatives
-from gml.model.undirected.fitting import Support
+from gml.model.undirected.fitting import OutOfTime, Support
 from gml.model.undirected.terms import Scope
+from gml.progress import Deadline
 from gml.resources import budget_in_force, require_memory
 
 Table = NDArray[np.float64]
@@ -96,7 +98,11 @@ class EntropyDual:
             [False] * self.n_terms + [feature.is_bound for feature in problem.features], dtype=bool
         )
         """Which multipliers must not be negative."""
-        self.is_kept, self.nothing = self._kept_and_nothing()
+        self.is_kept = np.ones(self.size, dtype=bool)
+        """Which features are used, after `prepare`."""
+        self.nothing: Table | None = None
+        """What makes Hessians regular, after `prepare`; None where they are."""
+        self._is_prepared = False
 
     @property
     def size(self) -> int:
@@ -207,23 +213,26 @@ class EntropyDual:
         """Return the covariance of the features where all possible cells are alike."""
         raise NotImplementedError
 
-    def _kept_and_nothing(self) -> tuple[NDArray[np.bool_], Table]:
-        """Which features are used, and what makes Hessians regular; see the module."""
+    def prepare(self, *, curved: bool = True) -> None:
+        """Find out which features are used and, for a Hessian, what makes it regular.
+
+        What `at` was last asked is lost. Without walls and features there is nothing to find.
+        """
         n, d = self.n_terms, self.size
-        has_walls = any(np.isneginf(table).any() for table in self._fixed)
-        nothing = np.zeros((d, d))
-        kept = np.ones(d, dtype=bool)
-        if not self.problem.features and not has_walls:
-            return kept, nothing
+        has_walls = curved and n > 0 and any(np.isneginf(table).any() for table in self._fixed)
+        if self._is_prepared or not (self.problem.features or has_walls):
+            return
+        self._is_prepared = True
+        require_memory(8 * 4 * d * d, None, "the covariance of the features")
         # Which cells there are is all that matters.
         covariance = self.on_what_is_possible()
-        if has_walls and n:
+        if has_walls:
             _, open_ = directions_of(covariance[:n, :n])
             cells = self.coefficients.cells[self.used]
             basis = np.linalg.qr(cells[:, None] * open_)[0]
-            nothing[:n, :n] = basis @ basis.T
-        kept[n:] = _undetermined(covariance, n, self.is_bounded[n:])
-        return kept, nothing
+            self.nothing = np.zeros((d, d))
+            self.nothing[:n, :n] = basis @ basis.T
+        self.is_kept[n:] = _undetermined(covariance, n, self.is_bounded[n:])
 
 
 def _undetermined(covariance: Table, n: int, is_bounded: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -261,8 +270,14 @@ class TreeDual(EntropyDual):
     """
 
     def __init__(
-        self, problem: Problem, supports: Sequence[Support] = (), *, max_memory: int | None = None
+        self,
+        problem: Problem,
+        supports: Sequence[Support] = (),
+        *,
+        deadline: Deadline | None = None,
+        max_memory: int | None = None,
     ) -> None:
+        self._deadline = deadline or Deadline()
         self._max_memory = max_memory
         self._kept_hessian: Table | None = None
         self._last: Point | None = None
@@ -288,13 +303,19 @@ class TreeDual(EntropyDual):
         Where they take long they are computed once, and then kept up to date.
         """
         if not self.is_large:
-            return self.hessian() + self.nothing
+            return self._regular_hessian()
         if self._kept_hessian is None or self._last is None:
-            self._kept_hessian = self.hessian() + self.nothing
+            self._kept_hessian = self._regular_hessian()
         else:
             self.updated(self._kept_hessian, point, self._last)
         self._last = point
         return self._kept_hessian
+
+    def _regular_hessian(self) -> Table:
+        found = self.hessian()
+        if self.nothing is not None:
+            found += self.nothing
+        return found
 
     def hessian(self) -> Table:
         """Return the second derivatives where `at` was last asked."""
@@ -305,6 +326,11 @@ class TreeDual(EntropyDual):
         width = max(1, min(d, _LARGEST_BATCH, budget // (2 * per_direction)))
         found = np.empty((d, d))
         for start in range(0, d, width):
+            if self._deadline.passed:
+                raise OutOfTime(
+                    f"{parameter('max_seconds')} passed while the covariance of the features was "
+                    "computed"
+                )
             stop = min(d, start + width)
             units = np.zeros((d, stop - start))
             units[np.arange(start, stop), np.arange(stop - start)] = 1.0

@@ -106,6 +106,7 @@ class PairDual(EntropyDual):
         Steps end when they promise hardly less than the one before, or few more nats than the
         errors of two samples make: as many as there are multipliers, per row.
         """
+        self.prepare()
         targets = self._targets()
         x, before = np.zeros(self.size), math.inf
         for step in range(_ROUGH_STEPS):
@@ -224,12 +225,12 @@ def _require_inside(problem: Problem) -> None:
             item = problem.constraints.items[margin.which]
             raise CannotAnswer(
                 f"{problem.constraints.where}: {item.title}: a cell has the probability 0, which "
-                "is not for as many variables as these, whose junction tree has no room"
+                "cannot be solved for so many variables: the junction tree is too large"
             )
     if any(np.isneginf(table.table).any() for table in problem.reference):
         raise CannotAnswer(
-            "the reference excludes cells, which is not for as many variables as these, whose "
-            "junction tree has no room"
+            "the reference excludes cells, which cannot be solved for so many variables: the "
+            "junction tree is too large"
         )
 
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.errors import CannotAnswer, counted
+from gml.errors import CannotAnswer, counted, parameter
 from gml.model.entropy.constraints import AGREEMENT
 from gml.model.entropy.problem import Problem
 from gml.model.undirected.boundary.cliques_of_cells import (
@@ -32,11 +32,10 @@ from gml.model.undirected.boundary.cliques_of_cells import (
     smallest_supports,
     spread,
 )
-from gml.model.undirected.fitting import Support
+from gml.model.undirected.fitting import OutOfTime, Support
 from gml.model.undirected.terms import Scope
 from gml.progress import Deadline
 from gml.resources import require_memory
-from gml.stopping import check_stopped
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -200,7 +199,9 @@ class Polytope:
 
     # ------------------------------------------------------------------ questions
 
-    def miss(self, chosen: Iterable[int] | None = None) -> tuple[float, list[int]]:
+    def miss(
+        self, deadline: Deadline, chosen: Iterable[int] | None = None
+    ) -> tuple[float, list[int]]:
         """Return the least t by which some constraints have to be missed, and which matter to it.
 
         A reference that excludes everything is infinitely far off.
@@ -219,6 +220,7 @@ class Polytope:
         none = csr_array((structure.shape[0], 1))
         found = _solved(
             np.append(np.zeros(self.n_cells), 1.0),
+            deadline,
             A_ub=_beside(above, slack),
             b_ub=np.concatenate([-rows.targets, rows.targets[upper]]),
             A_eq=_beside(structure, none),
@@ -232,21 +234,24 @@ class Polytope:
         return float(found.fun), sorted({*owners[needed].tolist()})
 
     def contradiction(self, deadline: Deadline) -> list[int]:
-        """Return an irreducible set of constraints that cannot hold together; empty if all can."""
+        """Return an irreducible set of constraints that cannot hold together; empty if all can.
+
+        Once they are known to contradict one another, the end of time leaves a larger set.
+        """
         left = sorted({*self._rows.owner.tolist()})
-        t, needed = self.miss()
+        t, needed = self.miss(deadline)
         if t <= AGREEMENT:
             return []
-        # Every duality gap within rounding aside, those that the dual names contradict already.
-        if len(left) > _MANY and needed and self.miss(needed)[0] > AGREEMENT:
-            left = needed
-        for index in list(left):
-            check_stopped()
-            others = [other for other in left if other != index]
-            if deadline.passed:
-                break
-            if others and self.miss(others)[0] > AGREEMENT:
-                left = others
+        try:
+            # Every duality gap within rounding aside, those that the dual names contradict already.
+            if len(left) > _MANY and needed and self.miss(deadline, needed)[0] > AGREEMENT:
+                left = needed
+            for index in list(left):
+                others = [other for other in left if other != index]
+                if others and self.miss(deadline, others)[0] > AGREEMENT:
+                    left = others
+        except OutOfTime:
+            pass
         return left
 
     def forced_zeros(self, suspects: Sequence[Cells], deadline: Deadline) -> tuple[Support, ...]:
@@ -256,20 +261,20 @@ class Polytope:
         """
         from scipy.sparse import csr_array, eye_array, vstack
 
-        t = self.miss()[0] + AGREEMENT * 1e-3
+        t = self.miss(deadline)[0] + AGREEMENT * 1e-3
         asked = np.flatnonzero(np.concatenate([s.reshape(-1) for s in suspects]) & (self._most > 0))
         rows, (structure, targets) = self._rows, self._structure
         upper = np.flatnonzero(~rows.is_bound)
         above = vstack([-rows.matrix, rows.matrix[upper]])
         limits = np.concatenate([t - rows.targets, t + rows.targets[upper]])
         for _ in range(_MOST_ROUNDS):
-            check_stopped()
-            if not len(asked) or deadline.passed:
+            if not len(asked):
                 break
             n = len(asked)
             picked = csr_array((np.ones(n), (np.arange(n), asked)), (n, self.n_cells))
             found = _solved(
                 np.concatenate([np.zeros(self.n_cells), -np.ones(n)]),
+                deadline,
                 A_ub=vstack(
                     [
                         _beside(above, csr_array((above.shape[0], n))),
@@ -316,20 +321,31 @@ def _beside(left: Any, right: Any) -> Any:
     return hstack([left, right], format="csr")
 
 
-def _solved(costs: Vector, **programme: Any) -> Any:
+def _solved(costs: Vector, deadline: Deadline, **programme: Any) -> Any:
     """Return the solution of a linear programme; None if it has none."""
     from scipy.optimize import linprog
 
-    for options in (
-        {"primal_feasibility_tolerance": _FEASIBLE, "dual_feasibility_tolerance": _FEASIBLE},
-        {},
-    ):
+    exact = {"primal_feasibility_tolerance": _FEASIBLE, "dual_feasibility_tolerance": _FEASIBLE}
+    for tolerances in (exact, {}):
+        if deadline.passed:
+            raise _out_of_time()
+        left = deadline.remaining
+        options = tolerances if math.isinf(left) else {**tolerances, "time_limit": left}
         found = linprog(costs, method="highs", options=options, **programme)
         if found.status == 0:
             return found
         if found.status == 2:
             return None
+    if deadline.passed:
+        raise _out_of_time()
     raise CannotAnswer(
         "whether the constraints contradict one another could not be found out: the linear "
         "programme did not converge"
+    )
+
+
+def _out_of_time() -> OutOfTime:
+    return OutOfTime(
+        f"{parameter('max_seconds')} passed while linear programmes were looking for what the "
+        "constraints leave"
     )

@@ -8,6 +8,10 @@ margins that overlap. Every other constraint is one feature, a sum of small tabl
 form, so that an upper bound has the sign turned.
 
 A feature is divided by its largest absolute number, so that residuals are shares of it.
+
+Variables of one level have no contrasts, so that tables of several variables leave them out. A
+table over k others has 2^k terms: those of three or more variables are counted, and refused beyond
+16384, which is one table over 14.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import MAX_LEVELS, Variable
-from gml.errors import DataError, quote
+from gml.errors import CannotAnswer, DataError, quote
 from gml.kernel.layout import MOST_AXES
 from gml.model.bayesnet import BayesNet
 from gml.model.entropy.constraints import (
@@ -42,6 +46,8 @@ from gml.resources import require_memory
 Table = NDArray[np.float64]
 
 _CELL_BYTES = 64
+# Singles and pairs do not count: there are no more of them than a file has room for.
+_MOST_TERMS = 1 << 14
 
 
 class ScopedTable(NamedTuple):
@@ -152,17 +158,19 @@ def problem_of(constraints: Constraints, reference: BayesNet | MarkovNet | None 
     (('die',), 0.4)
     """
     order = _variables(constraints, reference)
-    scopes = [margin.names for margin in constraints.margins]
-    for margin in constraints.margins:
-        _require_table(margin.names, {v.name: v for v in order}, margin.title, constraints.where)
-    terms = Terms.of(order, scopes)
+    sizes = {variable.name: len(variable.levels or ()) for variable in order}
+    for item in constraints.items:
+        if not isinstance(item, Expectation):
+            _require_table(_varying(item.names, sizes), sizes, item.title, constraints.where)
+    _require_terms(constraints, sizes)
+    terms = Terms.of(order, [_varying(margin.names, sizes) for margin in constraints.margins])
     places = _Places(terms)
     margins, features = [], []
     for index, item in enumerate(constraints.items):
         if isinstance(item, Margin):
             margins.append(GivenMargin(index, *places.margin(item)))
         else:
-            features.append(_feature(index, item, places, constraints.where))
+            features.append(_feature(index, item, places))
     tables = () if reference is None else tuple(_reference_tables(reference, places))
     return Problem(constraints, order, terms, tuple(margins), tuple(features), tables, reference)
 
@@ -180,11 +188,12 @@ def _variables(
                 f"{MAX_LEVELS}"
             )
         found.append(Variable(name, levels))
+    named = {variable.name: variable.levels or () for variable in found}
     for item in constraints.items:
         if isinstance(item, Margin):
             continue
         for name in item.names:
-            levels = constraints.levels[name]
+            levels = named[name]
             if len(levels) == 1 and name not in constraints.declared:
                 raise DataError(
                     f"{constraints.where}: {item.title}: {quote(levels[0])} is the only level of "
@@ -205,8 +214,10 @@ class _Places:
         ]
 
     def scope(self, names: Iterable[str]) -> Scope:
-        """The variables of these names."""
-        return tuple(sorted(self.rank[name] for name in names))
+        """The variables of these names, but for those of one level beside others."""
+        ranks = [self.rank[name] for name in names]
+        varying = [k for k in ranks if self.terms.sizes[k] > 1]
+        return tuple(sorted(varying or ranks[:1]))
 
     def code(self, name: str, label: str) -> int:
         """The place of a level on its axis."""
@@ -217,6 +228,7 @@ class _Places:
         scope = self.scope(margin.names)
         table = np.zeros(self.terms.shape(scope))
         ranks = [self.rank[name] for name in margin.names]
+        # Variables of one level may have no axis.
         axes = [ranks.index(k) for k in scope]
         for cell, value in margin.cells.items():
             codes = [self.code(name, label) for name, label in zip(margin.names, cell, strict=True)]
@@ -232,7 +244,7 @@ class _Places:
         return ScopedTable(scope, table)
 
 
-def _feature(index: int, item: Expectation | Conditional, places: _Places, where: str) -> Feature:
+def _feature(index: int, item: Expectation | Conditional, places: _Places) -> Feature:
     variables = {variable.name: variable for variable in places.terms.variables}
     offset = 0.0
     if isinstance(item, Expectation):
@@ -246,7 +258,6 @@ def _feature(index: int, item: Expectation | Conditional, places: _Places, where
         offset = math.fsum(middles)
         target = float(item.value) - offset
     else:
-        _require_table(item.names, variables, item.title, where)
         both = places.cell({**item.event, **item.given}, 1.0, item.names)
         given = places.cell(item.given, 1.0, item.names).table if item.given else None
         # P(A, B) − c P(B) = 0, or P(A) = c.
@@ -260,15 +271,40 @@ def _feature(index: int, item: Expectation | Conditional, places: _Places, where
     )
 
 
-def _require_table(
-    names: Sequence[str], variables: Mapping[str, Variable], title: str, where: str
-) -> None:
+def _varying(names: Iterable[str], sizes: Mapping[str, int]) -> list[str]:
+    """Return the names of variables of two levels or more; the first name if there are none."""
+    names = list(names)
+    return [name for name in names if sizes[name] > 1] or names[:1]
+
+
+def _require_table(names: Sequence[str], sizes: Mapping[str, int], title: str, where: str) -> None:
     if len(names) > MOST_AXES:
         raise DataError(
             f"{where}: {title}: {len(names)} variables in one constraint; the limit is {MOST_AXES}"
         )
-    cells = math.prod(len(variables[name].levels or ()) for name in names)
+    cells = math.prod(sizes[name] for name in names)
     require_memory(_CELL_BYTES * cells, None, f"{where}: {title}: its table")
+
+
+def _require_terms(constraints: Constraints, sizes: Mapping[str, int]) -> None:
+    """Refuse tables over so many variables that their terms would take minutes."""
+    scopes = {
+        frozenset(_varying(item.names, sizes))
+        for item in constraints.items
+        if not isinstance(item, Expectation)
+    }
+    n_terms = sum(2**k - 1 - k - math.comb(k, 2) for k in map(len, scopes))
+    if n_terms > _MOST_TERMS:
+        widest = max(
+            (item for item in constraints.items if not isinstance(item, Expectation)),
+            key=lambda item: len(_varying(item.names, sizes)),
+        )
+        raise CannotAnswer(
+            f"{constraints.where}: the constraints have {n_terms} terms of three or more "
+            f"variables, and the limit is {_MOST_TERMS}; {widest.title} is about "
+            f"{len(_varying(widest.names, sizes))} variables of two levels or more: give margins "
+            "of fewer"
+        )
 
 
 def _reference_tables(model: BayesNet | MarkovNet, places: _Places) -> Iterable[ScopedTable]:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
@@ -150,7 +150,8 @@ def _report(problem: Problem, solution: Solution) -> dict[str, Any]:
     exponents = dual.tables(point.x)
     gained = _expected(exponents, point.margins)
     of_reference = _expected([t.table for t in problem.reference], point.margins[len(exponents) :])
-    zeros = list(excluded_cells(problem.terms, dual.supports))
+    n_zeros = sum(int(np.count_nonzero(~support.possible)) for support in dual.supports)
+    zeros = islice(excluded_cells(problem.terms, dual.supports), _MOST_ZEROS)
     shares = margin_multipliers(problem, dual.coefficients_of(point.x))
     entropy = point.log_z - gained - of_reference
     divergence = None
@@ -176,8 +177,8 @@ def _report(problem: Problem, solution: Solution) -> dict[str, Any]:
         "residual": solution.residual,
         "algorithm": solution.algorithm,
         "iterations": solution.iterations,
-        "n_zeros": len(zeros),
-        "zeros": [dict(cell) for cell in zeros[:_MOST_ZEROS]],
+        "n_zeros": n_zeros,
+        "zeros": [dict(cell) for cell in zeros],
         "constraints": found,
     }
 
@@ -209,8 +210,8 @@ def _of_margin(
     own = margins[place].sum(axis=others)
     shown = np.where(margin.table > 0, multipliers, math.nan)
     # As the constraint names its variables.
-    names = problem.terms.names
-    axes = [margin.scope.index(names.index(name)) for name in item.names]
+    ranks = [problem.terms.names.index(name) for name in item.names]
+    axes = [margin.scope.index(k) for k in ranks if k in margin.scope]
     flat = shown.transpose(axes).reshape(-1).tolist()
     return _named(item) | {
         "margin": list(item.names),

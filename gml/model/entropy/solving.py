@@ -26,6 +26,7 @@ from gml.model.entropy.descent import Descent, descend
 from gml.model.entropy.dual import EntropyDual, Point, TreeDual
 from gml.model.entropy.polytope import Polytope
 from gml.model.entropy.problem import Problem
+from gml.model.undirected.exact.clique_margins import NothingLeft
 from gml.model.undirected.first_order import minimise
 from gml.model.undirected.fitting import TOLERANCE, OutOfTime, Support
 from gml.model.undirected.gauge import terms_of_tables
@@ -41,10 +42,6 @@ _MOST_MULTIPLIERS = 2000
 _MOST_STEPS = 100_000
 # Cells that a solution on the boundary leaves this share of what they had may have to be 0.
 _LITTLE = 1e-8
-
-
-class _Excluded(Exception):
-    """What is impossible leaves nothing."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +65,7 @@ def solve_on_tree(problem: Problem, cliques: Sequence[Scope], deadline: Deadline
     first: tuple[TreeDual, Solution, bool] | None
     try:
         first = _descended(problem, zeros, deadline)
-    except _Excluded:
+    except NothingLeft:
         first = None
     if first is not None:
         dual, found, converged = first
@@ -90,10 +87,14 @@ def solve_on_tree(problem: Problem, cliques: Sequence[Scope], deadline: Deadline
     if first is None:
         raise _not_converged(None)
     suspects = _suspects(dual, shrunk if converged else None, polytope)
-    supports = polytope.forced_zeros(suspects, deadline)
     try:
+        supports = polytope.forced_zeros(suspects, deadline)
         _, again, is_better = _descended(problem, supports, deadline)
-    except _Excluded:
+    except NothingLeft:
+        is_better = False
+    except OutOfTime:
+        if not converged:
+            raise
         is_better = False
     if is_better:
         return again
@@ -105,29 +106,22 @@ def solve_on_tree(problem: Problem, cliques: Sequence[Scope], deadline: Deadline
 def _descended(
     problem: Problem, supports: Sequence[Support], deadline: Deadline
 ) -> tuple[TreeDual, Solution, bool]:
-    try:
-        dual = TreeDual(problem, supports)
-        start = np.zeros(dual.size)
-        is_closed = _has_closed_form(problem)
-        if is_closed:
-            start[: dual.n_terms] = _closed_form(problem)[dual.used]
-            if not problem.features:
-                point = dual.at(start)
-                if dual.distance(point) <= TOLERANCE:
-                    return dual, Solution(dual, point, CLOSED_FORM, 0), True
-        is_large = dual.size > _MOST_MULTIPLIERS and not dual.is_bounded.any()
-        found = _l_bfgs(dual, start, deadline) if is_large else descend(dual, start, deadline)
-    except OutOfTime:
-        raise
-    except CannotAnswer as error:
-        if "exclude everything" in str(error):
-            raise _Excluded from None
-        raise
+    dual = TreeDual(problem, supports, deadline=deadline)
+    start = np.zeros(dual.size)
+    if _has_closed_form(problem):
+        start[: dual.n_terms] = _closed_form(problem)[dual.used]
+        if not problem.features:
+            point = dual.at(start)
+            if dual.distance(point) <= TOLERANCE:
+                return dual, Solution(dual, point, CLOSED_FORM, 0), True
+    is_large = dual.size > _MOST_MULTIPLIERS and not dual.is_bounded.any()
+    found = _l_bfgs(dual, start, deadline) if is_large else descend(dual, start, deadline)
     algorithm = L_BFGS if is_large else QUASI_NEWTON if dual.is_large else NEWTON
     return dual, Solution(dual, found.point, algorithm, found.iterations), found.converged
 
 
 def _l_bfgs(dual: TreeDual, start: Vector, deadline: Deadline) -> Descent:
+    dual.prepare(curved=False)
     cells = np.ones(dual.size)
     cells[: dual.n_terms] = dual.coefficients.cells[dual.used]
     kept = dual.is_kept
@@ -204,7 +198,7 @@ def refuse_contradiction(problem: Problem, polytope: Polytope, deadline: Deadlin
     named = [items[index] for index in indices]
     if problem.reference:
         without = Polytope(problem.without_reference(), polytope.tree.cliques)
-        if without.miss(indices)[0] <= polytope.miss()[0] * 1e-3:
+        if without.miss(deadline, indices)[0] <= polytope.miss(deadline)[0] * 1e-3:
             raise CannotAnswer(
                 f"{where}: the reference leaves nothing that meets {_in_words(named)}: it excludes "
                 "cells that these need"
@@ -213,9 +207,14 @@ def refuse_contradiction(problem: Problem, polytope: Polytope, deadline: Deadlin
         named = [items[index] for index in indices]
     if len(named) == 1:
         raise DataError(f"{where}: {named[0].title} cannot hold: {_why(named[0])}")
+    fewest = (
+        f"{parameter('max_seconds')} passed before it was known whether fewer of them do"
+        if deadline.passed
+        else "without any one of them the others do not"
+    )
     raise DataError(
-        f"{where}: these {len(named)} constraints contradict one another, and without any one of "
-        f"them the others do not: {_in_words(named)}"
+        f"{where}: these {len(named)} constraints contradict one another, and {fewest}: "
+        f"{_in_words(named)}"
     )
 
 

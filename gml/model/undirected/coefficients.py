@@ -27,6 +27,8 @@ from gml.model.undirected.terms import Scope, Terms
 Table = NDArray[np.float64]
 Vector = NDArray[np.float64]
 
+_MOST_PRODUCTS = 1 << 20
+
 
 @functools.cache
 def level_contrasts(n_levels: int) -> Table:
@@ -67,6 +69,19 @@ def contrasts_of(sizes: Sequence[int]) -> Table:
     for size in sizes:
         found = np.kron(found, level_contrasts(size)).astype(np.float64)
     return found
+
+
+def _times(stacked: Table, shape: Sequence[int], matrices: Sequence[Table]) -> Table:
+    """Return tables of a shape, one per row, times a matrix along each axis, as rows again."""
+    found = stacked.reshape(-1, *shape)
+    for axis, matrix in enumerate(matrices, start=1):
+        found = along(matrix, found, axis)
+    return found.reshape(len(stacked), -1)
+
+
+def _is_wide(shape: Sequence[int]) -> bool:
+    """Whether all products of contrasts have no room beside the table, axes one by one have."""
+    return math.prod(shape) * math.prod(size - 1 for size in shape) > _MOST_PRODUCTS
 
 
 class _Alike(NamedTuple):
@@ -177,7 +192,11 @@ class Coefficients:
         """Return the terms of a vector, in the order of `terms.all`."""
         found: list[Table] = [np.empty(0)] * len(self.terms.all)
         for shape, members, places in self._alike:
-            values = vector[places] @ contrasts_of(shape).T
+            if _is_wide(shape):
+                matrices = [level_contrasts(size) for size in shape]
+                values = _times(vector[places], [size - 1 for size in shape], matrices)
+            else:
+                values = vector[places] @ contrasts_of(shape).T
             for t, table in zip(members, values.reshape(-1, *shape), strict=True):
                 found[t] = table
         return found
@@ -232,8 +251,12 @@ class Coefficients:
         found = np.zeros(self.size)
         for shape, members, places in self._alike:
             stacked = np.stack([tables[t].reshape(-1) for t in members])
-            contrasts = contrasts_of(shape) ** power
-            found[places] = stacked @ contrasts / (math.prod(shape) if mean else 1)
+            if _is_wide(shape):
+                matrices = [level_contrasts(size).T ** power for size in shape]
+                products = _times(stacked, shape, matrices)
+            else:
+                products = stacked @ contrasts_of(shape) ** power
+            found[places] = products / (math.prod(shape) if mean else 1)
         return found
 
     def strengths(self, vector: Vector) -> Vector:

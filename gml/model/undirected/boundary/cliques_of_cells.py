@@ -127,8 +127,8 @@ def excluded_cells(terms: Terms, supports: Sequence[Support]) -> Iterator[Mappin
     """Yield the cells that tables exclude, as levels by name."""
     for support in supports:
         variables = [terms.variables[k] for k in support.scope]
-        for codes in np.argwhere(~support.possible).tolist():
+        for codes in np.argwhere(~support.possible):
             yield {
                 variable.name: (variable.levels or ())[code]
-                for variable, code in zip(variables, codes, strict=True)
+                for variable, code in zip(variables, codes.tolist(), strict=True)
             }

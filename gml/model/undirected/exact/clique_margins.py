@@ -24,6 +24,10 @@ from gml.model.undirected.terms import Scope, Terms
 Table = NDArray[np.float64]
 
 
+class NothingLeft(CannotAnswer):
+    """The factors exclude every cell."""
+
+
 class Moments(NamedTuple):
     """ln Z, and the margin of each scope."""
 
@@ -95,11 +99,11 @@ class CliqueMargins:
         """Return ln Z and the margins of the scopes for their log-potentials; −∞ is allowed."""
         largest = [float(table.max(initial=-math.inf)) for table in log_tables]
         if -math.inf in largest:
-            raise CannotAnswer("the factors exclude everything: their product is 0")
+            raise NothingLeft("the factors exclude everything: their product is 0")
         parts = [(log_tables[i] - largest[i]).reshape(-1) for i in self._order]
         log_sum = self._elimination.pass_both_ways(np.concatenate([np.empty(0), *parts]))
         if log_sum == -math.inf:
-            raise CannotAnswer("the factors exclude everything: their product is 0")
+            raise NothingLeft("the factors exclude everything: their product is 0")
         return Moments(log_sum + math.fsum(largest), [self._margin(at) for at in self._places])
 
     def _place(self, scope: Scope) -> _Place:
