@@ -479,3 +479,30 @@ def test_weights_cannot_have_targets():
         gml.rake(ROWS.assign(n=[1, -1, 1, 1]), {"sex": {"m": 1, "f": 1}}, weights_fractional="n")
     with pytest.raises(UsageError, match="column 'm' not found"):
         gml.rake(ROWS, {"sex": {"m": 1, "f": 1}}, weights="m")
+
+
+def test_weights_that_span_a_large_range_meet_the_targets_too():
+    frame = pd.DataFrame(
+        {"A": ["a"] * 3 + ["b"] * 1000, "d": [1e-6, 2.3e-6, 1.1e-6] + [1e6] * 1000}
+    )
+    raking = gml.rake(frame, {"A": {"a": 1, "b": 1}}, weights_fractional="d")
+    assert math.fsum(raking.weights) == pytest.approx(1003, rel=1e-12)
+    assert math.fsum(raking.weights[:3]) / 1003 == pytest.approx(0.5, rel=1e-12)
+    assert raking.weights[1] / raking.weights[0] == pytest.approx(2.3, rel=1e-12)
+    backwards = gml.rake(frame[::-1], {"A": {"a": 1, "b": 1}}, weights_fractional="d")
+    assert backwards.weights[::-1].tolist() == raking.weights.tolist()
+    assert [cell.after for cell in raking.cells] == pytest.approx([0.5, 0.5], rel=1e-12)
+
+
+@pytest.mark.parametrize("dropped", [1e16, np.nan])
+def test_the_weight_of_a_dropped_row_does_not_matter(dropped):
+    frame = pd.DataFrame({"A": ["1", "2", None, "1", "2"], "d": [1, 1.3, dropped, 2, 3.0]})
+    raking = gml.rake(frame, {"A": {"1": 1, "2": 1}}, missing="drop", weights_fractional="d")
+    wanted = [2 / 3, 2 * 1.3 / 4.3, np.nan, 4 / 3, 2 * 3 / 4.3]
+    np.testing.assert_allclose(raking.weights, wanted, rtol=1e-13)
+
+
+def test_a_missing_weight_is_named_by_its_row_in_the_whole_table():
+    frame = pd.DataFrame({"A": [None, "1", "2"], "d": [1, 2, np.nan]})
+    with pytest.raises(DataError, match="data row 3 has missing"):
+        gml.rake(frame, {"A": {"1": 1, "2": 1}}, missing="drop", weights_fractional="d")
