@@ -506,3 +506,51 @@ def test_a_missing_weight_is_named_by_its_row_in_the_whole_table():
     frame = pd.DataFrame({"A": [None, "1", "2"], "d": [1, 2, np.nan]})
     with pytest.raises(DataError, match="data row 3 has missing"):
         gml.rake(frame, {"A": {"1": 1, "2": 1}}, missing="drop", weights_fractional="d")
+
+
+def test_a_target_that_is_nearly_0_is_met():
+    raking = gml.rake(pd.DataFrame({"A": ["a", "b"] * 50}), {"A": {"a": 1e-9, "b": 1 - 1e-9}})
+    np.testing.assert_allclose(raking.weights[:2], [2e-9, 2 - 2e-9], rtol=1e-12)
+
+
+def test_a_weight_that_is_next_to_nothing_is_no_contradiction():
+    table = np.array([1, 1, 1, 1e-7, 1, 1e-7, 1e-7, 1e-7])
+    bits = [f"{k:03b}" for k in range(8)]
+    frame = pd.DataFrame({name: [bit[j] for bit in bits] for j, name in enumerate("ABC")})
+    targets = {
+        pair: frame.assign(w=table).groupby(list(pair))["w"].sum()
+        for pair in [("A", "B"), ("A", "C"), ("B", "C")]
+    }
+    raking = gml.rake(frame, targets)
+    assert raking.largest_residual < 1e-11
+    # That of no interaction of all three: w011 w101 w110 w000 = w001 w010 w100 w111.
+    even, odd = np.log(raking.weights[[0, 3, 5, 6]]), np.log(raking.weights[[1, 2, 4, 7]])
+    assert raking.weights.min() < 1e-17
+    assert even.sum() == pytest.approx(odd.sum(), abs=1e-3)
+
+
+def test_margins_that_disagree_by_rounding_are_met_as_well_as_they_can_be():
+    frame = pd.DataFrame([(a, b) for a in "xyz" for b in "uvw"], columns=["A", "B"])
+    both = {(a, b): 0.1111111111 for a in "xyz" for b in "uvw"}
+    targets = {("A", "B"): both, "A": {"x": 0.3333333333, "y": 0.3333333333, "z": 0.3333333334}}
+    with pytest.warns(gml.GmlWarning, match=r"disagree by up to 6.7e-11, so that the targets are"):
+        raking = gml.rake(frame, targets)
+    np.testing.assert_allclose(raking.weights, np.ones(9), rtol=1e-9)
+    assert 1e-12 < raking.largest_residual < 3e-10
+    assert raking.iterations < 10
+
+
+def test_cells_that_must_be_0_are_exactly_0_within_bounds_from_0():
+    rows = pd.DataFrame({"sex": list("mmff"), "reg": list("nsss"), "age": list("yoyo")})
+    targets = {"sex": {"m": 0.5, "f": 0.5}, "reg": {"n": 0.5, "s": 0.5}}
+    with pytest.warns(gml.GmlWarning, match="leave no weight for rows with reg='s', sex='m'"):
+        found = gml.rake(rows, targets, bounds=(0, 3))
+    assert found.weights.tolist() == pytest.approx([2, 0, 1, 1], rel=1e-12)
+    assert found.weights[1] == 0
+
+
+@pytest.mark.parametrize("short", [1e-7, 1e-8, 1e-9])
+def test_bounds_that_are_too_narrow_by_very_little_are_what_is_blamed(short):
+    rows = pd.DataFrame({"x": list("ab") * 10})
+    with pytest.raises(CannotAnswer, match="no weights from 0 to 1.5 times those before"):
+        gml.rake(rows, {"x": {"a": 0.75 + short, "b": 0.25 - short}}, bounds=(0, 1.5))

@@ -50,6 +50,14 @@ class CodedMargin:
         """Name one of its cells."""
         return cell_title(self.names, self.labels[k])
 
+    def collapsed(self, names: Sequence[str]) -> dict[Cell, float]:
+        """Return the targets of some of its columns."""
+        axes = [self.names.index(name) for name in names]
+        parts: dict[Cell, list[float]] = {}
+        for labels, value in zip(self.labels, self.targets.tolist(), strict=True):
+            parts.setdefault(tuple(labels[axis] for axis in axes), []).append(value)
+        return {cell: math.fsum(values) for cell, values in parts.items()}
+
     def among(self, kept: NDArray[np.bool_]) -> CodedMargin:
         """Return the margin over some of the cells, with the targets that are not 0."""
         mine = self.targets > 0

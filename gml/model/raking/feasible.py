@@ -49,23 +49,24 @@ class Contradiction(NamedTuple):
     multipliers: Vector
 
 
-def reachable(margins: Sequence[CodedMargin], where: str = "") -> NDArray[np.bool_]:
+def reachable(margins: Sequence[CodedMargin]) -> NDArray[np.bool_] | None:
     """Return which cells of the table can have weight where all targets are met.
 
-    If none can, the targets contradict one another: that is raised, with what contradicts, `where`.
+    None if the programme finds no weights that meet them.
     """
     from scipy.sparse import csr_array, hstack
 
     incidence, targets = _incidence(margins)
-    n_cells = incidence.shape[1]
+    n_targets, n_cells = incidence.shape
+    # Relative to each target: HiGHS takes numbers of at most 1e-9 for 0.
+    scaled = _scaled(incidence, 1 / targets, np.ones(n_cells))
     # Weights w + s with s ≤ 1, of any total: a cell that can have weight can have s = 1.
-    equal = hstack([incidence, incidence, csr_array(-targets[:, None])], format="csr")
+    equal = hstack([scaled, scaled, csr_array(np.full((n_targets, 1), -1.0))], format="csr")
     bounds = [(0, None)] * n_cells + [(0, 1)] * n_cells + [(1, None)]
     cost = np.concatenate([np.zeros(n_cells), -np.ones(n_cells), [0.0]])
-    found = _solved(c=cost, A_eq=equal, b_eq=np.zeros(len(targets)), bounds=bounds)
+    found = _solved(c=cost, A_eq=equal, b_eq=np.zeros(n_targets), bounds=bounds)
     if found.status != 0:
-        raise_contradiction(margins, where)
-        raise _undecided()
+        return None
     support: NDArray[np.bool_] = found.x[n_cells:-1] > 0.5
     return support
 
@@ -115,12 +116,13 @@ def raise_narrow_bounds(
     raise_contradiction(margins, where)
     low, high = bounds
     incidence, targets = _incidence(margins)
-    worst, reached, gap = _nearest(incidence.multiply(base[None, :]).tocsr(), targets, bounds)
+    shares = _scaled(incidence, np.ones(len(targets)), base)
+    worst, reached, gap = _nearest(shares, targets, bounds)
     if gap <= _TOLERANCE:
         return
     titles = [margin.title(k) for margin in margins for k in range(len(margin.labels))]
     # Relative to each target, as the tolerances of the programme are meant to be.
-    scaled = incidence.multiply(base[None, :] / targets[:, None]).tocsr()
+    scaled = _scaled(incidence, 1 / targets, base)
     offers = []
     least = _extreme_bound(scaled, low, None)
     if least is not None:
@@ -152,6 +154,13 @@ def _incidence(margins: Sequence[CodedMargin]) -> tuple[csr_array, Vector]:
     shape = (int(starts[-1]), n_cells)
     matrix = coo_array((np.ones(len(rows)), (rows, columns)), shape=shape).tocsr()
     return matrix, np.concatenate([margin.targets for margin in margins])
+
+
+def _scaled(matrix: csr_array, of_row: Vector, of_column: Vector) -> csr_array:
+    """Multiply rows and columns, without making what is sparse dense."""
+    found = matrix.copy()
+    found.data = np.repeat(of_row, np.diff(matrix.indptr)) * of_column[matrix.indices]
+    return found
 
 
 def _elastic(matrix: csr_array, right: Vector) -> dict[str, Any]:
