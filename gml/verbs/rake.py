@@ -23,7 +23,7 @@ from gml.verbs.shared.raked_table import (
     columns_with_targets,
     raked,
 )
-from gml.verbs.shared.raking_targets import Targets, targets_of
+from gml.verbs.shared.raking_targets import Targets, columns_of_numbers, targets_of
 
 
 @answers_misspelling()
@@ -76,7 +76,8 @@ def rake(
     wanted, within = targets_of(targets, normalise=normalise), checked_bounds(bounds)
     options = options_for(data, reading)
     rows = _rows(data, options, wanted)
-    return raked(rows, wanted, options, within, where=_where(data))
+    numbers = columns_of_numbers(targets)
+    return raked(rows, wanted, options, within, where=_where(data), numbers=numbers)
 
 
 def _where(data: object) -> str:

@@ -444,7 +444,7 @@ def test_missing_values():
         ({"sex": {"m": -1, "f": 2}}, DataError, "must not be negative"),
         ({"sex": {"m": math.nan, "f": 2}}, DataError, "must be a number, not nan"),
         ({"sex": {("m", "x"): 1}}, DataError, "'m', 'x' has too many labels"),
-        ({"sex": {"1": 1, 1: 1}}, DataError, "'1' is there twice"),
+        ({"sex": {"1": 1, 1: 1}}, DataError, "'1' appears twice"),
         ({"sex": [1, 2]}, UsageError, "must be a dictionary by level, not a list"),
         ({3.5: {"m": 1}}, UsageError, "3.5 is not the name of a column"),
         ({}, DataError, "there are no margins"),
@@ -554,3 +554,43 @@ def test_bounds_that_are_too_narrow_by_very_little_are_what_is_blamed(short):
     rows = pd.DataFrame({"x": list("ab") * 10})
     with pytest.raises(CannotAnswer, match="no weights from 0 to 1.5 times those before"):
         gml.rake(rows, {"x": {"a": 0.75 + short, "b": 0.25 - short}}, bounds=(0, 1.5))
+
+
+def test_weights_near_their_bounds_are_far_out_before_the_targets_are_met():
+    rows = "000:3 001:8 002:4 011:1 012:1 100:3 101:4 102:5 110:3 111:2 112:1 200:1 201:2 202:5 "
+    counts = dict(part.split(":") for part in (rows + "210:2 211:1 212:3").split())
+    labels = [key for key, times in counts.items() for _ in range(int(times))]
+    frame = pd.DataFrame([list(label) for label in labels], columns=list("ABC"))
+    shares = {
+        ("A", "B"): "0.16685679605259632 0.039948677697294495 0.3909176549613852 "
+        "0.042281802076636385 0.2796559197847626 0.08033914942732508",
+        ("B", "C"): "0.038528762960845495 0.2397099079079076 0.5591916999299911 "
+        "0.08219349014754616 0.04012066212357492 0.04025547693013486",
+        ("A", "C"): "0.007031416706116009 0.03999858650433936 0.15977547053943544 "
+        "0.033746238021081267 0.15979963333265845 0.23965358568428188 0.07994459838119436 "
+        "0.08003235019448471 0.2000181206364086",
+    }
+    targets = {}
+    for names, values in shares.items():
+        cells = sorted(set(zip(*(frame[name] for name in names), strict=True)))
+        targets[names] = dict(zip(cells, map(float, values.split()), strict=True))
+    raking = gml.rake(frame, targets, bounds=(0, 1.96))
+    assert raking.largest_residual < 1e-11
+    assert raking.largest <= 1.96
+
+
+@pytest.mark.parametrize("ages", [["1", "2", "1"], [1, 2, 1], [1.0, 2.0, 1.0]])
+def test_whole_numbers_in_a_frame_of_targets_are_labels_as_the_data_have_them(ages):
+    rows = pd.DataFrame({"age": ages, "sex": list("mmf")})
+    targets = pd.DataFrame(
+        {"age": [1, 2, None, None], "sex": [None, None, "m", "f"], "count": [3, 1, 2, 2]}
+    )
+    raking = gml.rake(rows, targets)
+    assert raking.weights.tolist() == pytest.approx([0.75, 0.75, 1.5], rel=1e-12)
+    assert raking.cells[0].levels == (str(ages[0]),)
+
+
+@pytest.mark.parametrize("targets", [pd.DataFrame(), pd.DataFrame({"A": [], "count": []})])
+def test_an_empty_frame_of_targets(targets):
+    with pytest.raises(DataError, match="the targets: (no header and|there are no constraints)"):
+        gml.rake(pd.DataFrame({"A": ["a"]}), targets)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from numbers import Real
 from typing import Any
@@ -27,6 +27,7 @@ from gml.model.raking.cells import table_cells
 from gml.model.raking.result import Raking, exact_sum, raking_of
 from gml.model.raking.solve import rake_cells
 from gml.progress import reporter
+from gml.verbs.shared.raking_targets import respelled
 
 Bounds = tuple[float, float]
 
@@ -91,9 +92,18 @@ def columns_with_targets(
 
 
 def raked(
-    rows: Dataset, wanted: Constraints, options: ReadOptions, bounds: Bounds | None, *, where: str
+    rows: Dataset,
+    wanted: Constraints,
+    options: ReadOptions,
+    bounds: Bounds | None,
+    *,
+    where: str,
+    numbers: Collection[str] = (),
 ) -> Raking:
-    """Rake rows that were read as they are."""
+    """Rake rows that were read as they are.
+
+    `numbers` are the columns whose targets have numbers for labels, spelt with a point or without.
+    """
     names = sorted({name for margin in wanted.margins for name in margin.names})
     table = replace(rows.select(names), weights=None, unit=1.0)
     _refuse_numbers([v.name for v in table.variables if v.is_continuous])
@@ -122,6 +132,9 @@ def raked(
             return f"{where}: data row {number + 1}"
         return f"{where}: line {rows.first_line + number}"
 
+    if numbers:
+        levels = {variable.name: variable.levels or () for variable in table.variables}
+        wanted = respelled(wanted, numbers, levels)
     cells = table_cells(
         table.variables,
         table.columns,
