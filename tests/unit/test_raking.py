@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -12,8 +14,9 @@ import gml
 from gml.errors import CannotAnswer, DataError, UsageError
 from gml.model.entropy.constraints import Margin
 from gml.model.raking import cells, projection
+from gml.model.raking import feasible as programmes
 from gml.model.raking.cells import table_cells
-from gml.model.raking.feasible import clash, contradiction
+from gml.model.raking.feasible import Target, clash, contradiction
 from gml.model.raking.solve import rake_cells
 
 
@@ -594,3 +597,22 @@ def test_whole_numbers_in_a_frame_of_targets_are_labels_as_the_data_have_them(ag
 def test_an_empty_frame_of_targets(targets):
     with pytest.raises(DataError, match="the targets: (no header and|there are no constraints)"):
         gml.rake(pd.DataFrame({"A": ["a"]}), targets)
+
+
+def test_what_contradicts_takes_no_more_memory_than_is_asked_for(monkeypatch):
+    """6 bytes per target and cell, and 64 per margin and cell; a float64 alone would take 8."""
+    n_levels, both = 100, np.indices((100, 100)).reshape(2, -1)
+    targets = [
+        Target(margin, "", 0.01, both[margin] == level)
+        for margin in range(2)
+        for level in range(n_levels)
+    ]
+    monkeypatch.setattr(programmes, "_solved", lambda **_: SimpleNamespace(status=1))
+    # What importing takes is not counted.
+    assert clash(targets[:2]) is None
+    tracemalloc.start()
+    assert clash(targets) is None
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # The members themselves were there before.
+    assert peak < (5 * 2 * n_levels + 64 * 2) * n_levels**2
