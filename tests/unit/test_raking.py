@@ -616,3 +616,17 @@ def test_what_contradicts_takes_no_more_memory_than_is_asked_for(monkeypatch):
     tracemalloc.stop()
     # The members themselves were there before.
     assert peak < (5 * 2 * n_levels + 64 * 2) * n_levels**2
+
+
+@pytest.mark.parametrize("seed", [79, 142, 148, 157])
+def test_base_weights_that_span_24_powers_of_10_are_raked_to_targets_of_the_rows(seed):
+    rng = np.random.default_rng(seed)
+    n_rows = rng.integers(20, 200)
+    frame = pd.DataFrame({name: rng.integers(0, 3, n_rows).astype(str) for name in "ABC"})
+    frame["d"] = 10.0 ** rng.uniform(-12, 12, n_rows)
+    known = frame.assign(w=rng.random(n_rows) * 10.0 ** rng.uniform(-3, 3, n_rows))
+    targets = [known.groupby(names)["w"].sum() for names in (["A", "B"], "C")]
+    raking = gml.rake(frame, targets, weights_fractional="d")
+    for target in targets:
+        shares = frame.assign(w=raking.weights).groupby(target.index.names)["w"].sum() / n_rows
+        np.testing.assert_allclose(shares, target / target.sum(), rtol=2e-12)

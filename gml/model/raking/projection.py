@@ -38,10 +38,10 @@ CONVERGED = 1e-12
 """The largest gap of a target, relative to it."""
 _MOST_STEPS = 200
 _MOST_HALVINGS = 60
-# |ln w/d|, or how far within its bounds a weight is, from which a gap that does not fall, by so
-# much in so many steps, is taken to stay.
+# |ln w/d|, or how far within its bounds a weight is, beyond what base weights span, from which a gap
+# that does not fall, by so much in so many steps, is taken to stay.
 _FAR = 40.0
-_PATIENCE = 5
+_PATIENCE = 10
 _FALL = 0.9
 # The largest change of it that one step may make.
 _STRIDE = 8.0
@@ -164,6 +164,8 @@ def project(
     size = of.starts[-1]
     if size <= _MOST_DENSE:
         require_memory(4 * 8 * size**2, None, f"the equations of {size} targets")
+    with np.errstate(divide="ignore"):
+        far = _FAR + float(np.log(base.max()) - np.log(base.min()))
     multipliers = np.zeros(size)
     u, steps, stalled = np.zeros(len(base)), 0, 0
     best = _state(base, of, ratio, u, disagreement)
@@ -190,7 +192,7 @@ def project(
                 best = found
             if was_there and (best.gap <= CONVERGED or not falls):
                 break
-            if stalled >= _PATIENCE and ratio.rate * np.abs(u).max() > _FAR:
+            if stalled >= _PATIENCE and ratio.rate * np.abs(u).max() > far:
                 break
     reporter().status(None)
     return replace(best, steps=steps)
