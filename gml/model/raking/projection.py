@@ -38,8 +38,8 @@ CONVERGED = 1e-12
 """The largest gap of a target, relative to it."""
 _MOST_STEPS = 200
 _MOST_HALVINGS = 60
-# |ln w/d|, or how far within its bounds a weight is, beyond what base weights span, from which a gap
-# that does not fall, by so much in so many steps, is taken to stay.
+# |ln w/d|, or how far within its bounds a weight is, beyond what base weights span, from which a
+# gap that does not fall, by so much in so many steps, is taken to stay.
 _FAR = 40.0
 _PATIENCE = 10
 _FALL = 0.9
