@@ -160,7 +160,7 @@ class _Column:
         codes = {label: code for code, label in enumerate(declared or self._spec.known)}
         if self._is_of_numbers():
             known = frozenset(codes)
-            texts = [_known_spelling(text, known) for text in texts]
+            texts = [known_spelling(text, known) for text in texts]
         lookup = np.full(len(texts) + 1, -1, dtype=np.int64)
         for k, text in enumerate(texts):
             if text not in codes:
@@ -227,12 +227,12 @@ def _placed(gaps: NDArray[np.bool_], at: NDArray[Any]) -> NDArray[np.int64]:
     return places
 
 
-def _known_spelling(text: str, known: Collection[str]) -> str:
+def known_spelling(text: str, known: Collection[str]) -> str:
     """Return the label among those known that is the same whole number, with a point or without.
 
     Examples
     --------
-    >>> _known_spelling("1.0", ("1", "2")), _known_spelling("1", ("1.0",)), _known_spelling("x", ())
+    >>> known_spelling("1.0", ("1", "2")), known_spelling("1", ("1.0",)), known_spelling("x", ())
     ('1', '1.0', 'x')
     """
     other = text.removesuffix(".0") if text.endswith(".0") else f"{text}.0"

@@ -97,7 +97,9 @@ def _records(text: str, delimiter: str, where: str) -> tuple[list[str], Iterator
                 yield line, fields
 
     found = records()
-    line, header = next(found)
+    line, header = next(found, (0, []))
+    if not header:
+        raise DataError(f"{where}: no header and no rows: there are no constraints")
     if len(header) == 1:
         raise DataError(
             f"{where}: line {line}: the header is one column, {quote(header[0])}; columns are "
@@ -105,7 +107,7 @@ def _records(text: str, delimiter: str, where: str) -> tuple[list[str], Iterator
         )
     twice = [name for name in header if header.count(name) > 1]
     if twice:
-        raise DataError(f"{where}: line {line}: column {quote(twice[0])} is there twice")
+        raise DataError(f"{where}: line {line}: column {quote(twice[0])} appears twice")
     if "" in header:
         raise DataError(f"{where}: line {line}: a column has no name")
 
@@ -173,7 +175,7 @@ def _margin(
     for line, cell, _ in cells:
         if cell in lines:
             raise DataError(
-                f"line {line}: {listing(cell)} of {listing(names)} is there twice, on line "
+                f"line {line}: {listing(cell)} of {listing(names)} appears twice, on line "
                 f"{lines[cell]} too"
             )
         lines[cell] = line
@@ -214,7 +216,7 @@ def _expectations(rows: Iterator[_Row]) -> Iterator[Expectation]:
             level = row.fields["level"]
             if level in of_variable:
                 raise DataError(
-                    f"line {row.line}: {quote(level)} of {quote(row.fields['variable'])} is there "
+                    f"line {row.line}: {quote(level)} of {quote(row.fields['variable'])} appears "
                     f"twice in {quote(name)}"
                 )
             of_variable[level] = _number(row, "number")

@@ -230,7 +230,7 @@ def test_bad_json(written, content, message):
         ("A,B\nn,y\n", "neither of the columns 'probability' and 'count'"),
         ("A,count,probability\nn,1,1\n", "both of the columns"),
         ("A;count\nn;1\n", "line 1: the header is one column, 'A;count'"),
-        ("A,A,count\nn,n,1\n", "line 1: column 'A' is there twice"),
+        ("A,A,count\nn,n,1\n", "line 1: column 'A' appears twice"),
         ("A,,count\nn,n,1\n", "line 1: a column has no name"),
         ("count,given\n1,\n", "the header names no variable"),
         ("A,count\n", "no constraints below the header"),
@@ -240,7 +240,7 @@ def test_bad_json(written, content, message):
         ("A,count\nn,1\ny,nan\n", "line 3: the count must be a number, not 'nan'"),
         ("A,count\nn,1\ny,1_0\n", "line 3: the count must be a number, not '1_0'"),
         ("A,count\nn,2\ny,-1\n", "line 3: -1 of the counts must not be negative"),
-        ("A,count\nn,2\ny,1\nn,3\n", "line 4: 'n' of 'A' is there twice, on line 2 too"),
+        ("A,count\nn,2\ny,1\nn,3\n", "line 4: 'n' of 'A' appears twice, on line 2 too"),
         ("A,probability\nn,0.2\ny,0.7\n", "line 2 (the margin of 'A'): the probabilities add up to 0.9"),
         ("A,given,count\nn,A,2\n", "line 2: a count with 'given'"),
         ("A,given,probability\nn,B,1\n", "line 2: given: column 'B' not found"),
@@ -252,7 +252,7 @@ def test_bad_json(written, content, message):
         ("constraint,variable,level,number,relation,value\nc,a,b,1,=,\n", "line 2: 'c' has no value in any row"),
         ("constraint,variable,level,number,relation,value\nc,a,b,1,<,1\n", "line 2: the relation must be one of"),
         ("constraint,variable,level,number,relation,value\nc,a,b,1,=,1\nc,a,d,1,=,2\n", "line 3: 'c' has another value above"),
-        ("constraint,variable,level,number,relation,value\nc,a,b,1,=,1\nc,a,b,1,,\n", "line 3: 'b' of 'a' is there twice"),
+        ("constraint,variable,level,number,relation,value\nc,a,b,1,=,1\nc,a,b,1,,\n", "line 3: 'b' of 'a' appears twice"),
     ],
 )  # fmt: skip
 def test_bad_csv(written, text, message):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -12,8 +14,9 @@ import gml
 from gml.errors import CannotAnswer, DataError, UsageError
 from gml.model.entropy.constraints import Margin
 from gml.model.raking import cells, projection
+from gml.model.raking import feasible as programmes
 from gml.model.raking.cells import table_cells
-from gml.model.raking.feasible import clash, contradiction
+from gml.model.raking.feasible import Target, clash, contradiction
 from gml.model.raking.solve import rake_cells
 
 
@@ -444,7 +447,7 @@ def test_missing_values():
         ({"sex": {"m": -1, "f": 2}}, DataError, "must not be negative"),
         ({"sex": {"m": math.nan, "f": 2}}, DataError, "must be a number, not nan"),
         ({"sex": {("m", "x"): 1}}, DataError, "'m', 'x' has too many labels"),
-        ({"sex": {"1": 1, 1: 1}}, DataError, "'1' is there twice"),
+        ({"sex": {"1": 1, 1: 1}}, DataError, "'1' appears twice"),
         ({"sex": [1, 2]}, UsageError, "must be a dictionary by level, not a list"),
         ({3.5: {"m": 1}}, UsageError, "3.5 is not the name of a column"),
         ({}, DataError, "there are no margins"),
@@ -479,3 +482,151 @@ def test_weights_cannot_have_targets():
         gml.rake(ROWS.assign(n=[1, -1, 1, 1]), {"sex": {"m": 1, "f": 1}}, weights_fractional="n")
     with pytest.raises(UsageError, match="column 'm' not found"):
         gml.rake(ROWS, {"sex": {"m": 1, "f": 1}}, weights="m")
+
+
+def test_weights_that_span_a_large_range_meet_the_targets_too():
+    frame = pd.DataFrame(
+        {"A": ["a"] * 3 + ["b"] * 1000, "d": [1e-6, 2.3e-6, 1.1e-6] + [1e6] * 1000}
+    )
+    raking = gml.rake(frame, {"A": {"a": 1, "b": 1}}, weights_fractional="d")
+    assert math.fsum(raking.weights) == pytest.approx(1003, rel=1e-12)
+    assert math.fsum(raking.weights[:3]) / 1003 == pytest.approx(0.5, rel=1e-12)
+    assert raking.weights[1] / raking.weights[0] == pytest.approx(2.3, rel=1e-12)
+    backwards = gml.rake(frame[::-1], {"A": {"a": 1, "b": 1}}, weights_fractional="d")
+    assert backwards.weights[::-1].tolist() == raking.weights.tolist()
+    assert [cell.after for cell in raking.cells] == pytest.approx([0.5, 0.5], rel=1e-12)
+
+
+@pytest.mark.parametrize("dropped", [1e16, np.nan])
+def test_the_weight_of_a_dropped_row_does_not_matter(dropped):
+    frame = pd.DataFrame({"A": ["1", "2", None, "1", "2"], "d": [1, 1.3, dropped, 2, 3.0]})
+    raking = gml.rake(frame, {"A": {"1": 1, "2": 1}}, missing="drop", weights_fractional="d")
+    wanted = [2 / 3, 2 * 1.3 / 4.3, np.nan, 4 / 3, 2 * 3 / 4.3]
+    np.testing.assert_allclose(raking.weights, wanted, rtol=1e-13)
+
+
+def test_a_missing_weight_is_named_by_its_row_in_the_whole_table():
+    frame = pd.DataFrame({"A": [None, "1", "2"], "d": [1, 2, np.nan]})
+    with pytest.raises(DataError, match="data row 3 has missing"):
+        gml.rake(frame, {"A": {"1": 1, "2": 1}}, missing="drop", weights_fractional="d")
+
+
+def test_a_target_that_is_nearly_0_is_met():
+    raking = gml.rake(pd.DataFrame({"A": ["a", "b"] * 50}), {"A": {"a": 1e-9, "b": 1 - 1e-9}})
+    np.testing.assert_allclose(raking.weights[:2], [2e-9, 2 - 2e-9], rtol=1e-12)
+
+
+def test_a_weight_that_is_next_to_nothing_is_no_contradiction():
+    table = np.array([1, 1, 1, 1e-7, 1, 1e-7, 1e-7, 1e-7])
+    bits = [f"{k:03b}" for k in range(8)]
+    frame = pd.DataFrame({name: [bit[j] for bit in bits] for j, name in enumerate("ABC")})
+    targets = {
+        pair: frame.assign(w=table).groupby(list(pair))["w"].sum()
+        for pair in [("A", "B"), ("A", "C"), ("B", "C")]
+    }
+    raking = gml.rake(frame, targets)
+    assert raking.largest_residual < 1e-11
+    # That of no interaction of all three: w011 w101 w110 w000 = w001 w010 w100 w111.
+    even, odd = np.log(raking.weights[[0, 3, 5, 6]]), np.log(raking.weights[[1, 2, 4, 7]])
+    assert raking.weights.min() < 1e-17
+    assert even.sum() == pytest.approx(odd.sum(), abs=1e-3)
+
+
+def test_margins_that_disagree_by_rounding_are_met_as_well_as_they_can_be():
+    frame = pd.DataFrame([(a, b) for a in "xyz" for b in "uvw"], columns=["A", "B"])
+    both = {(a, b): 0.1111111111 for a in "xyz" for b in "uvw"}
+    targets = {("A", "B"): both, "A": {"x": 0.3333333333, "y": 0.3333333333, "z": 0.3333333334}}
+    with pytest.warns(gml.GmlWarning, match=r"disagree by up to 6.7e-11, so that the targets are"):
+        raking = gml.rake(frame, targets)
+    np.testing.assert_allclose(raking.weights, np.ones(9), rtol=1e-9)
+    assert 1e-12 < raking.largest_residual < 3e-10
+    assert raking.iterations < 10
+
+
+def test_cells_that_must_be_0_are_exactly_0_within_bounds_from_0():
+    rows = pd.DataFrame({"sex": list("mmff"), "reg": list("nsss"), "age": list("yoyo")})
+    targets = {"sex": {"m": 0.5, "f": 0.5}, "reg": {"n": 0.5, "s": 0.5}}
+    with pytest.warns(gml.GmlWarning, match="leave no weight for rows with reg='s', sex='m'"):
+        found = gml.rake(rows, targets, bounds=(0, 3))
+    assert found.weights.tolist() == pytest.approx([2, 0, 1, 1], rel=1e-12)
+    assert found.weights[1] == 0
+
+
+@pytest.mark.parametrize("short", [1e-7, 1e-8, 1e-9])
+def test_bounds_that_are_too_narrow_by_very_little_are_what_is_blamed(short):
+    rows = pd.DataFrame({"x": list("ab") * 10})
+    with pytest.raises(CannotAnswer, match="no weights from 0 to 1.5 times those before"):
+        gml.rake(rows, {"x": {"a": 0.75 + short, "b": 0.25 - short}}, bounds=(0, 1.5))
+
+
+def test_weights_near_their_bounds_are_far_out_before_the_targets_are_met():
+    rows = "000:3 001:8 002:4 011:1 012:1 100:3 101:4 102:5 110:3 111:2 112:1 200:1 201:2 202:5 "
+    counts = dict(part.split(":") for part in (rows + "210:2 211:1 212:3").split())
+    labels = [key for key, times in counts.items() for _ in range(int(times))]
+    frame = pd.DataFrame([list(label) for label in labels], columns=list("ABC"))
+    shares = {
+        ("A", "B"): "0.16685679605259632 0.039948677697294495 0.3909176549613852 "
+        "0.042281802076636385 0.2796559197847626 0.08033914942732508",
+        ("B", "C"): "0.038528762960845495 0.2397099079079076 0.5591916999299911 "
+        "0.08219349014754616 0.04012066212357492 0.04025547693013486",
+        ("A", "C"): "0.007031416706116009 0.03999858650433936 0.15977547053943544 "
+        "0.033746238021081267 0.15979963333265845 0.23965358568428188 0.07994459838119436 "
+        "0.08003235019448471 0.2000181206364086",
+    }
+    targets = {}
+    for names, values in shares.items():
+        cells = sorted(set(zip(*(frame[name] for name in names), strict=True)))
+        targets[names] = dict(zip(cells, map(float, values.split()), strict=True))
+    raking = gml.rake(frame, targets, bounds=(0, 1.96))
+    assert raking.largest_residual < 1e-11
+    assert raking.largest <= 1.96
+
+
+@pytest.mark.parametrize("ages", [["1", "2", "1"], [1, 2, 1], [1.0, 2.0, 1.0]])
+def test_whole_numbers_in_a_frame_of_targets_are_labels_as_the_data_have_them(ages):
+    rows = pd.DataFrame({"age": ages, "sex": list("mmf")})
+    targets = pd.DataFrame(
+        {"age": [1, 2, None, None], "sex": [None, None, "m", "f"], "count": [3, 1, 2, 2]}
+    )
+    raking = gml.rake(rows, targets)
+    assert raking.weights.tolist() == pytest.approx([0.75, 0.75, 1.5], rel=1e-12)
+    assert raking.cells[0].levels == (str(ages[0]),)
+
+
+@pytest.mark.parametrize("targets", [pd.DataFrame(), pd.DataFrame({"A": [], "count": []})])
+def test_an_empty_frame_of_targets(targets):
+    with pytest.raises(DataError, match="the targets: (no header and|there are no constraints)"):
+        gml.rake(pd.DataFrame({"A": ["a"]}), targets)
+
+
+def test_what_contradicts_takes_no_more_memory_than_is_asked_for(monkeypatch):
+    """6 bytes per target and cell, and 64 per margin and cell; a float64 alone would take 8."""
+    n_levels, both = 100, np.indices((100, 100)).reshape(2, -1)
+    targets = [
+        Target(margin, "", 0.01, both[margin] == level)
+        for margin in range(2)
+        for level in range(n_levels)
+    ]
+    monkeypatch.setattr(programmes, "_solved", lambda **_: SimpleNamespace(status=1))
+    # What importing takes is not counted.
+    assert clash(targets[:2]) is None
+    tracemalloc.start()
+    assert clash(targets) is None
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # The members themselves were there before.
+    assert peak < (5 * 2 * n_levels + 64 * 2) * n_levels**2
+
+
+@pytest.mark.parametrize("seed", [79, 142, 148, 157])
+def test_base_weights_that_span_24_powers_of_10_are_raked_to_targets_of_the_rows(seed):
+    rng = np.random.default_rng(seed)
+    n_rows = rng.integers(20, 200)
+    frame = pd.DataFrame({name: rng.integers(0, 3, n_rows).astype(str) for name in "ABC"})
+    frame["d"] = 10.0 ** rng.uniform(-12, 12, n_rows)
+    known = frame.assign(w=rng.random(n_rows) * 10.0 ** rng.uniform(-3, 3, n_rows))
+    targets = [known.groupby(names)["w"].sum() for names in (["A", "B"], "C")]
+    raking = gml.rake(frame, targets, weights_fractional="d")
+    for target in targets:
+        shares = frame.assign(w=raking.weights).groupby(target.index.names)["w"].sum() / n_rows
+        np.testing.assert_allclose(shares, target / target.sum(), rtol=2e-12)

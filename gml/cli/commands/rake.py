@@ -55,7 +55,7 @@ def _numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> l
     "--targets",
     required=True,
     metavar="FILE",
-    help="Margins that the weighted rows are to have: CSV or JSON (docs/entropy.md).",
+    help="Margins that the weighted rows are to have: CSV or JSON (gml help constraints).",
 )
 @click.option(
     "--bounds",

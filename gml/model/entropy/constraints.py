@@ -368,7 +368,7 @@ def _require_distinct(names: Sequence[str], title: str) -> None:
         raise DataError(f"{title}: a margin of no variables")
     twice = [name for name in names if list(names).count(name) > 1]
     if twice:
-        raise DataError(f"{title}: {quote(twice[0])} is there twice")
+        raise DataError(f"{title}: {quote(twice[0])} appears twice")
 
 
 def _require_mass(value: object, what: str) -> None:

@@ -2,7 +2,8 @@
 
 The weight of a row depends on nothing but its cell and its base weight, so rows are grouped first,
 and what follows takes as long as there are cells. Cells and margins are put in the order of names
-and labels, and base weights are added exactly, so that no order of rows, columns or targets shows.
+and labels, and base weights are added without rounding but at the end (`math.fsum`), so that no
+order of rows, columns or targets shows.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ from gml.model.entropy.constraints import Cell, Margin
 from gml.progress import reporter
 from gml.resources import require_memory
 
-# Bytes per row: its cell, what the groups are made from, and its weight.
+# Bytes per row: its cell, what the groups are made from, and its weight; where rows count
+# differently, also their order by cell and what they count in it.
 _BYTES_PER_ROW = 28
+_BYTES_PER_SUMMED_ROW = 24
 _SHOWN = 5
 _MOST_COMBINATIONS = 1 << 22
 
@@ -46,6 +49,14 @@ class CodedMargin:
     def title(self, k: int) -> str:
         """Name one of its cells."""
         return cell_title(self.names, self.labels[k])
+
+    def collapsed(self, names: Sequence[str]) -> dict[Cell, float]:
+        """Return the targets of some of its columns."""
+        axes = [self.names.index(name) for name in names]
+        parts: dict[Cell, list[float]] = {}
+        for labels, value in zip(self.labels, self.targets.tolist(), strict=True):
+            parts.setdefault(tuple(labels[axis] for axis in axes), []).append(value)
+        return {cell: math.fsum(values) for cell, values in parts.items()}
 
     def among(self, kept: NDArray[np.bool_]) -> CodedMargin:
         """Return the margin over some of the cells, with the targets that are not 0."""
@@ -93,7 +104,7 @@ def table_cells(
     columns: Sequence[NDArray[Any]],
     margins: Sequence[Margin],
     *,
-    weights: NDArray[np.int64] | None = None,
+    weights: NDArray[np.float64] | None = None,
     place_of: Callable[[int], str] = "data row {}".format,
     targets: str = "the targets",
 ) -> TableCells:
@@ -106,7 +117,7 @@ def table_cells(
     margins
         The targets.
     weights
-        How much each row counts to begin with, in units; None if all rows count the same.
+        How much each row counts to begin with; None if all rows count the same.
     place_of, targets
         What messages call a row, by its number from 0, and the margins.
 
@@ -127,7 +138,7 @@ def table_cells(
     reporter().status(None)
     of_row, n_groups = found.of_row, len(found.codes[0])
     counts = group_sums(of_row, n_groups, None)
-    sums = counts if weights is None else group_sums(of_row, n_groups, weights)
+    sums = counts if weights is None else exact_sums(of_row, n_groups, weights)
     counting = np.flatnonzero(sums)
     codes = {name: own[counting] for name, own in zip(levels, found.codes, strict=True)}
     places = _Places(of_row, counting, n_groups, place_of, targets)
@@ -140,11 +151,30 @@ def table_cells(
     rank[counting[ranked]] = np.arange(len(ranked), dtype=np.int32)
     kept = sums[counting[ranked]]
     return TableCells(
-        kept / kept.sum(),
+        kept / (kept.sum() if weights is None else math.fsum(kept)),
         tuple(replace(margin, of_cell=margin.of_cell[ranked]) for margin in coded),
         rank[of_row],
         counts[counting[ranked]],
     )
+
+
+def exact_sums(
+    of_row: NDArray[np.int32], n_groups: int, values: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Add up what rows have by group, without rounding but at the end; rows at -1 are left out.
+
+    Examples
+    --------
+    >>> exact_sums(np.array([1, 0, 1, 1, -1]), 2, np.array([1e16, 2.0, 1.0, -1e16, 7.0]))
+    array([2., 1.])
+    """
+    n_rows = len(of_row)
+    require_memory(_BYTES_PER_SUMMED_ROW * n_rows, None, f"the sums of {n_rows} rows by cell")
+    in_order = np.argsort(of_row, kind="stable")
+    ends = np.searchsorted(of_row[in_order], np.arange(n_groups + 1))
+    ordered = values[in_order]
+    pairs = zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
+    return np.array([math.fsum(ordered[first:last].tolist()) for first, last in pairs])
 
 
 class _Groups(NamedTuple):

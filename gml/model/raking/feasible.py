@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 _TOLERANCE = 1e-8
 # Bounds that are offered are so much wider than those that would just do.
 _SPARE = 1e-3
+# Bytes per target and cell of whether it is a member: kept, put together, and sorted, which takes
+# two copies and their order; and per cell of a margin as an entry of a sparse matrix, of which the
+# programme has copies of its own.
+_BYTES_PER_MEMBER = 6
+_BYTES_PER_ENTRY = 64
 
 
 Vector = NDArray[np.float64]
@@ -49,23 +54,24 @@ class Contradiction(NamedTuple):
     multipliers: Vector
 
 
-def reachable(margins: Sequence[CodedMargin], where: str = "") -> NDArray[np.bool_]:
+def reachable(margins: Sequence[CodedMargin]) -> NDArray[np.bool_] | None:
     """Return which cells of the table can have weight where all targets are met.
 
-    If none can, the targets contradict one another: that is raised, with what contradicts, `where`.
+    None if the programme finds no weights that meet them.
     """
     from scipy.sparse import csr_array, hstack
 
     incidence, targets = _incidence(margins)
-    n_cells = incidence.shape[1]
+    n_targets, n_cells = incidence.shape
+    # Relative to each target: HiGHS takes numbers of at most 1e-9 for 0.
+    scaled = _scaled(incidence, 1 / targets, np.ones(n_cells))
     # Weights w + s with s ≤ 1, of any total: a cell that can have weight can have s = 1.
-    equal = hstack([incidence, incidence, csr_array(-targets[:, None])], format="csr")
+    equal = hstack([scaled, scaled, csr_array(np.full((n_targets, 1), -1.0))], format="csr")
     bounds = [(0, None)] * n_cells + [(0, 1)] * n_cells + [(1, None)]
     cost = np.concatenate([np.zeros(n_cells), -np.ones(n_cells), [0.0]])
-    found = _solved(c=cost, A_eq=equal, b_eq=np.zeros(len(targets)), bounds=bounds)
+    found = _solved(c=cost, A_eq=equal, b_eq=np.zeros(n_targets), bounds=bounds)
     if found.status != 0:
-        raise_contradiction(margins, where)
-        raise _undecided()
+        return None
     support: NDArray[np.bool_] = found.x[n_cells:-1] > 0.5
     return support
 
@@ -91,21 +97,30 @@ def contradiction(margins: Sequence[CodedMargin]) -> Contradiction | None:
     found = _solved(**_elastic(incidence, targets))
     if found.status != 0 or found.fun <= _TOLERANCE:
         return None
-    # Which cells a target has is a byte per cell; those that contradict are mostly few.
-    n_targets, n_cells = incidence.shape
-    require_memory(n_targets * n_cells, None, f"the cells of {n_targets} targets")
-    listed: list[Target] = []
+    multipliers = found.eqlin.marginals
+    chosen: list[tuple[int, int]] = []
     start = 0
     for j, margin in enumerate(margins):
-        own = found.eqlin.marginals[start : start + len(margin.labels)]
+        own = multipliers[start : start + len(margin.labels)]
         # A constant may be added to a margin: its most frequent multiplier is taken for 0.
         values, times = np.unique(own.round(9), return_counts=True)
         usual = values[np.argmax(times)]
-        for k in np.flatnonzero(np.abs(own - usual) > 1e-7).tolist():
-            value = float(margin.targets[k])
-            listed.append(Target(j, margin.title(k), value, margin.of_cell == k))
+        chosen += [(j, k) for k in np.flatnonzero(np.abs(own - usual) > 1e-7).tolist()]
         start += len(margin.labels)
-    return _irreducible(listed)
+    n_cells = incidence.shape[1]
+    size = _BYTES_PER_MEMBER * len(chosen) * n_cells + _BYTES_PER_ENTRY * len(margins) * n_cells
+    require_memory(size, None, f"the cells of {len(chosen)} targets")
+    return _irreducible(
+        [
+            Target(
+                j,
+                margins[j].title(k),
+                float(margins[j].targets[k]),
+                margins[j].of_cell == k,
+            )
+            for j, k in chosen
+        ]
+    )
 
 
 def raise_narrow_bounds(
@@ -115,12 +130,13 @@ def raise_narrow_bounds(
     raise_contradiction(margins, where)
     low, high = bounds
     incidence, targets = _incidence(margins)
-    worst, reached, gap = _nearest(incidence.multiply(base[None, :]).tocsr(), targets, bounds)
+    shares = _scaled(incidence, np.ones(len(targets)), base)
+    worst, reached, gap = _nearest(shares, targets, bounds)
     if gap <= _TOLERANCE:
         return
     titles = [margin.title(k) for margin in margins for k in range(len(margin.labels))]
     # Relative to each target, as the tolerances of the programme are meant to be.
-    scaled = incidence.multiply(base[None, :] / targets[:, None]).tocsr()
+    scaled = _scaled(incidence, 1 / targets, base)
     offers = []
     least = _extreme_bound(scaled, low, None)
     if least is not None:
@@ -144,6 +160,8 @@ def _incidence(margins: Sequence[CodedMargin]) -> tuple[csr_array, Vector]:
     from scipy.sparse import coo_array
 
     n_cells = len(margins[0].of_cell)
+    size = _BYTES_PER_ENTRY * len(margins) * n_cells
+    require_memory(size, None, f"the programme of {n_cells} cells")
     starts = np.cumsum([0, *(len(margin.labels) for margin in margins)])
     rows = np.concatenate(
         [margin.of_cell + start for margin, start in zip(margins, starts, strict=False)]
@@ -152,6 +170,13 @@ def _incidence(margins: Sequence[CodedMargin]) -> tuple[csr_array, Vector]:
     shape = (int(starts[-1]), n_cells)
     matrix = coo_array((np.ones(len(rows)), (rows, columns)), shape=shape).tocsr()
     return matrix, np.concatenate([margin.targets for margin in margins])
+
+
+def _scaled(matrix: csr_array, of_row: Vector, of_column: Vector) -> csr_array:
+    """Multiply rows and columns, without making what is sparse dense."""
+    found = matrix.copy()
+    found.data = np.repeat(of_row, np.diff(matrix.indptr)) * of_column[matrix.indices]
+    return found
 
 
 def _elastic(matrix: csr_array, right: Vector) -> dict[str, Any]:
@@ -233,13 +258,13 @@ def _irreducible(listed: list[Target]) -> Contradiction:
 
 def clash(targets: Sequence[Target]) -> Vector | None:
     """Return y of targets that contradict one another, given that weights add up to 1."""
-    from scipy.sparse import csr_array
+    from scipy.sparse import csr_array, vstack
 
     members = np.array([target.members for target in targets])
     patterns = np.unique(members, axis=1)
-    rows = np.vstack([np.ones(patterns.shape[1]), patterns])
+    rows = vstack([csr_array(np.ones((1, patterns.shape[1]))), csr_array(patterns, dtype=float)])
     right = np.array([1.0, *(target.value for target in targets)])
-    found = _solved(**_elastic(csr_array(rows), right))
+    found = _solved(**_elastic(rows.tocsr(), right))
     if found.status != 0 or found.fun <= _TOLERANCE:
         return None
     multipliers: Vector = found.eqlin.marginals[1:]

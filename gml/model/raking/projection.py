@@ -14,13 +14,16 @@ contradict one another. Margins are redundant (each adds up to 1), so the Hessia
 scaled to a unit diagonal and has 1e-10 added there, which only margins that nearly contradict
 notice, by a few more steps; with many cells the steps come from conjugate gradients. A step is
 halved while the slope at its end says that it went much too far. The end is a gap of at most 1e-12,
-relative to each target, and one more step if that is better still.
+relative to each target, and one more step if that is better still. Margins that disagree by a
+little, as rounded ones do, cannot all be met: they may be off by as much, and steps go on while
+they help. Targets that contradict one another send some weights towards their limits without end:
+the end is there once weights are far out and the gap no longer falls.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,8 +38,11 @@ CONVERGED = 1e-12
 """The largest gap of a target, relative to it."""
 _MOST_STEPS = 200
 _MOST_HALVINGS = 60
-# |ln w/d|, or how far within its bounds a weight is, at which it is as good as at the limit.
+# |ln w/d|, or how far within its bounds a weight is, beyond what base weights span, from which a
+# gap that does not fall, by so much in so many steps, is taken to stay.
 _FAR = 40.0
+_PATIENCE = 10
+_FALL = 0.9
 # The largest change of it that one step may make.
 _STRIDE = 8.0
 _RIDGE = 1e-10
@@ -49,16 +55,20 @@ _Function = Callable[[Vector], Vector]
 
 @dataclass(frozen=True)
 class Projection:
-    """The ratio w/d of each cell, the steps until it converged, and the largest relative gap."""
+    """The ratio w/d of each cell, the steps until it converged, and the largest relative gap.
+
+    The excess is what the gap has beyond that which a disagreement of the margins explains.
+    """
 
     ratios: Vector
     steps: int
     gap: float
+    excess: float
 
     @property
     def converged(self) -> bool:
         """Whether the margins are those asked for."""
-        return self.gap <= CONVERGED
+        return self.excess <= CONVERGED
 
 
 @dataclass(frozen=True)
@@ -91,8 +101,10 @@ def ratio_within(bounds: tuple[float, float] | None) -> Ratio:
         return found
 
     def slope(u: Vector) -> Vector:
-        found = share(u)
-        return (high - low) * rate * found * (1 - found)
+        # Of −|u|, as the rest to 1 of a share near 1 would be lost to rounding.
+        tail = np.exp(-np.minimum(np.abs(rate * u + shift), 700.0))
+        found: Vector = (high - low) * rate * tail / (1 + tail) ** 2
+        return found
 
     return Ratio(lambda u: low + (high - low) * share(u), slope, rate)
 
@@ -136,19 +148,27 @@ class _Margins:
 
 
 def project(
-    base: Vector, margins: Sequence[CodedMargin], bounds: tuple[float, float] | None = None
+    base: Vector,
+    margins: Sequence[CodedMargin],
+    bounds: tuple[float, float] | None = None,
+    *,
+    disagreement: float = 0.0,
 ) -> Projection:
     """Return the ratios to base weights that give the margins their targets, all above 0.
 
     Every cell of every margin must have a cell with base weight. Where no weights do, the gap that
-    is left says so.
+    is left says so. `disagreement` is by how much margins differ from one another where they
+    should not, so that their targets can be met no better.
     """
     ratio, of = ratio_within(bounds), _Margins(margins)
     size = of.starts[-1]
     if size <= _MOST_DENSE:
         require_memory(4 * 8 * size**2, None, f"the equations of {size} targets")
+    with np.errstate(divide="ignore"):
+        far = _FAR + float(np.log(base.max()) - np.log(base.min()))
     multipliers = np.zeros(size)
-    u, best, steps = np.zeros(len(base)), _state(base, of, ratio, np.zeros(len(base))), 0
+    u, steps, stalled = np.zeros(len(base)), 0, 0
+    best = _state(base, of, ratio, u, disagreement)
     weights = base * ratio.of(u)
     with one_blas_thread(), np.errstate(over="ignore", under="ignore"):
         while steps < _MOST_STEPS:
@@ -159,25 +179,30 @@ def project(
             length = _length(base, of, ratio, u, step, change, slack)
             if length == 0.0:
                 break
-            was_there = best.gap <= CONVERGED
+            was_there = best.converged
             multipliers, steps = multipliers + length * step, steps + (not was_there)
             # Added up anew from the multipliers: a cell owes nothing to the path that led here.
             u = of.spread(multipliers)
             weights = base * ratio.of(u)
-            found = _state(base, of, ratio, u)
+            found = _state(base, of, ratio, u, disagreement)
             reporter().status(f"raking: step {steps}, largest gap {found.gap:.3g}")
+            falls = found.gap < _FALL * best.gap
+            stalled = 0 if falls else stalled + 1
             if found.gap < best.gap:
                 best = found
-            if was_there or ratio.rate * np.abs(u).max() > _FAR:
+            if was_there and (best.gap <= CONVERGED or not falls):
+                break
+            if stalled >= _PATIENCE and ratio.rate * np.abs(u).max() > far:
                 break
     reporter().status(None)
-    return Projection(best.ratios, steps, best.gap)
+    return replace(best, steps=steps)
 
 
-def _state(base: Vector, of: _Margins, ratio: Ratio, u: Vector) -> Projection:
+def _state(base: Vector, of: _Margins, ratio: Ratio, u: Vector, disagreement: float) -> Projection:
     ratios = ratio.of(u)
-    gap = np.abs(of.sums(base * ratios) - of.targets) / of.targets
-    return Projection(ratios, 0, float(gap.max()))
+    off = np.abs(of.sums(base * ratios) - of.targets)
+    gap, excess = off / of.targets, (off - disagreement) / of.targets
+    return Projection(ratios, 0, float(gap.max()), float(excess.max()))
 
 
 def _newton_step(of: _Margins, slopes: Vector, slack: Vector) -> Vector:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from gml.errors import counted
 from gml.model.entropy.constraints import Cell, Margin
 from gml.model.notebook_table import NotebookTable
-from gml.model.raking.cells import TableCells
+from gml.model.raking.cells import TableCells, exact_sums
 from gml.model.raking.projection import Projection
 
 if TYPE_CHECKING:
@@ -144,12 +144,16 @@ def raking_of(
 ) -> Raking:
     """Put together what was found; the targets stay in their order.
 
+    Shares are those of the weights that are handed out, not of what the projection made of cells.
     `equal_before` says that all rows counted the same, so that those of a cell have one weight.
     """
-    raked = _raked_cells(cells, found, margins)
     values, times = weights[~np.isnan(weights)], np.ones(1)
     if equal_before:
         values, times = found.ratios, cells.counts.astype(np.float64)
+        after = times * values
+    else:
+        after = exact_sums(cells.of_row, len(cells.base), values)
+    raked = _raked_cells(cells, after / len(cells.of_row), margins)
     total, squares = exact_sum(times * values), exact_sum(times * values * values)
     effect = len(cells.of_row) * squares / total**2
     return Raking(weights, tuple(raked), found.steps, bounds, effect)
@@ -168,9 +172,8 @@ def exact_sum(values: NDArray[np.float64]) -> float:
 
 
 def _raked_cells(
-    cells: TableCells, found: Projection, margins: Sequence[Margin]
+    cells: TableCells, after_each: NDArray[np.float64], margins: Sequence[Margin]
 ) -> list[RakedCell]:
-    after_each = cells.base * found.ratios
     by_names = {}
     for coded in cells.margins:
         rows = np.bincount(coded.of_cell, cells.counts, minlength=len(coded.labels))

@@ -2,7 +2,8 @@
 
 The projection may have to leave out cells: where a target is 0, and where the other targets leave
 no weight for a cell, which a linear programme finds. Newton's method alone would approach such
-zeros without end, as sweeps do.
+zeros without end, as sweeps do. The programme knows numbers to about 1e-7 only: what it says is
+taken over only if the projection without these cells meets the targets too, or if none does.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.errors import CannotAnswer
+from gml.errors import CannotAnswer, parameter
 from gml.model.raking.cells import CodedMargin, TableCells, first_few
 from gml.model.raking.feasible import raise_contradiction, raise_narrow_bounds, reachable
-from gml.model.raking.projection import Projection, project
+from gml.model.raking.projection import CONVERGED, Projection, project
 from gml.progress import reporter
 
 # Below this ratio it is asked whether a weight has to be 0.
@@ -37,29 +38,82 @@ def rake_cells(cells: TableCells, bounds: tuple[float, float] | None = None) -> 
             )
         kept &= has_target
     _require_cells(cells, kept)
-    where = "" if kept.all() else " without a target of 0"
     found = _projected(cells, kept, bounds)
-    if bounds is None and (not found.converged or found.ratios[kept].min() < _TINY):
-        possible = kept.copy()
-        possible[kept] = reachable(_margins(cells, kept), where)
-        if not possible[kept].all():
-            found = _projected(cells, possible, bounds)
-            gone = np.flatnonzero(kept & ~possible).tolist()
-            reporter().warn(
-                "the targets leave no weight for rows with "
-                + first_few([cells.title(k) for k in gone])
-            )
+    may_be_0 = bounds is None or bounds[0] == 0
+    if may_be_0 and (not found.converged or found.ratios[kept].min() < _TINY):
+        found = _without_zeros(cells, kept, bounds, found)
     if not found.converged:
-        margins = _margins(cells, kept)
-        if bounds is not None:
-            raise_narrow_bounds(cells.base[kept], margins, bounds, where)
-        else:
-            raise_contradiction(margins, where)
-        raise CannotAnswer(
-            f"the targets cannot be met: after {found.steps} steps the largest gap is "
-            f"{found.gap:.3g} of its target; they may contradict one another by very little"
+        raise _unmet(cells, kept, bounds, found)
+    if found.gap > CONVERGED:
+        reporter().warn(
+            f"the margins disagree by up to {disagreement(cells.margins):.2g}, so that the targets "
+            f"are met to {found.gap:.2g} of each only"
         )
     return found
+
+
+def _without_zeros(
+    cells: TableCells,
+    kept: NDArray[np.bool_],
+    bounds: tuple[float, float] | None,
+    found: Projection,
+) -> Projection:
+    """Return the projection without the cells that have to weigh nothing, if that is better."""
+    support = reachable(_margins(cells, kept))
+    if support is None:
+        return found
+    possible = kept.copy()
+    possible[kept] = support
+    gone = kept & ~possible
+    if not gone.any() or (found.converged and found.ratios[gone].max() >= _TINY):
+        return found
+    reduced = _projected(cells, possible, bounds)
+    if not reduced.converged:
+        return found
+    reporter().warn(
+        "the targets leave no weight for rows with "
+        + first_few([cells.title(k) for k in np.flatnonzero(gone).tolist()])
+    )
+    return reduced
+
+
+def _unmet(
+    cells: TableCells,
+    kept: NDArray[np.bool_],
+    bounds: tuple[float, float] | None,
+    found: Projection,
+) -> CannotAnswer:
+    """Say why the targets are not met, as well as can be found out."""
+    margins, where = _margins(cells, kept), _where(kept)
+    if bounds is None:
+        raise_contradiction(margins, where)
+    else:
+        raise_narrow_bounds(cells.base[kept], margins, bounds, where)
+        if rake_cells(cells).converged:
+            return CannotAnswer(
+                f"no weights from {bounds[0]:g} to {bounds[1]:g} times those before were found "
+                f"that meet the targets: the nearest are off by {found.gap:.3g} of a target; widen "
+                f"{parameter('bounds')} a little"
+            )
+    return CannotAnswer(
+        f"the targets cannot be met: after {found.steps} steps the largest gap is "
+        f"{found.gap:.3g} of its target; they may contradict one another by very little"
+    )
+
+
+def disagreement(margins: Sequence[CodedMargin]) -> float:
+    """Return by how much margins differ at most in what they say of columns that they share."""
+    largest = 0.0
+    for j, one in enumerate(margins):
+        for other in margins[:j]:
+            names = sorted({*one.names}.intersection(other.names))
+            if names:
+                first, second = one.collapsed(names), other.collapsed(names)
+                gaps = (
+                    abs(first.get(cell, 0.0) - second.get(cell, 0.0)) for cell in {*first, *second}
+                )
+                largest = max(largest, *gaps)
+    return largest
 
 
 def _require_rows(cells: TableCells) -> None:
@@ -90,6 +144,10 @@ def _require_cells(cells: TableCells, kept: NDArray[np.bool_]) -> None:
             )
 
 
+def _where(kept: NDArray[np.bool_]) -> str:
+    return "" if kept.all() else " without a target of 0"
+
+
 def _margins(cells: TableCells, kept: NDArray[np.bool_]) -> Sequence[CodedMargin]:
     return [margin.among(kept) for margin in cells.margins]
 
@@ -97,7 +155,12 @@ def _margins(cells: TableCells, kept: NDArray[np.bool_]) -> Sequence[CodedMargin
 def _projected(
     cells: TableCells, kept: NDArray[np.bool_], bounds: tuple[float, float] | None
 ) -> Projection:
-    found = project(cells.base[kept], _margins(cells, kept), bounds)
+    found = project(
+        cells.base[kept],
+        _margins(cells, kept),
+        bounds,
+        disagreement=disagreement(cells.margins),
+    )
     ratios = np.zeros(len(cells.base))
     ratios[kept] = found.ratios
     return replace(found, ratios=ratios)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from gml.data.frames import is_frame
+from gml.data.frames import frame_texts, is_frame, known_spelling
 from gml.data.options import column_name
 from gml.errors import DataError, UsageError, kind_of, parameter, quote
 from gml.formats.constraints import constraints_of, only_margins, read_margins
 from gml.formats.constraints_csv import constraints_of_csv
 from gml.model.entropy.constraints import (
+    Cell,
     Constraints,
     Margin,
     common_total,
@@ -56,7 +60,7 @@ def _constraints(given: Any, normalise: bool) -> Constraints:
     if isinstance(given, Constraints):
         return only_margins(given, given.where)
     if is_frame(given):
-        text = given.to_csv(index=False)
+        text = _text_of_frame(given)
         return only_margins(constraints_of_csv(text, _HERE, normalise=normalise), _HERE)
     if isinstance(given, Mapping) and any(isinstance(given.get(key), list) for key in _FILE_KEYS):
         return only_margins(constraints_of(given, _HERE, normalise=normalise), _HERE)
@@ -76,6 +80,59 @@ def _constraints(given: Any, normalise: bool) -> Constraints:
     except DataError as error:
         raise DataError(f"{_HERE}: {error}") from None
     return Constraints(tuple(margins), where=_HERE, total=total_of_all)
+
+
+def _text_of_frame(frame: pd.DataFrame) -> str:
+    """A frame as a constraint file, with cells as texts as in a frame of data."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow([str(name) for name in frame.columns])
+    columns = [frame_texts(frame, j) for j in range(frame.shape[1])]
+    writer.writerows(zip(*columns, strict=True))
+    return text.getvalue()
+
+
+def columns_of_numbers(given: Targets) -> frozenset[str]:
+    """The columns of a frame of targets whose labels are numbers, if targets are a frame.
+
+    Examples
+    --------
+    >>> columns_of_numbers({"sex": {1: 490, 2: 510}})
+    frozenset()
+    """
+    if not is_frame(given):
+        return frozenset()
+    dtypes = [given.iloc[:, j].dtype for j in range(given.shape[1])]
+    return frozenset(
+        str(name) for name, dtype in zip(given.columns, dtypes, strict=True) if dtype.kind in "iuf"
+    )
+
+
+def respelled(
+    wanted: Constraints, numbers: Collection[str], levels: Mapping[str, Collection[str]]
+) -> Constraints:
+    """Return the margins with the numbers of some columns spelt as levels are: 1 or 1.0.
+
+    pandas makes floats of whole numbers where one is missing, as in a frame of several margins.
+
+    Examples
+    --------
+    >>> found = targets_of({"sex": {"1.0": 1, "2.0": 3}})
+    >>> respelled(found, ["sex"], {"sex": ["1", "2"]}).margins[0].cells
+    {('1',): 0.25, ('2',): 0.75}
+    """
+
+    def spelt(margin: Margin, cell: Cell) -> Cell:
+        return tuple(
+            known_spelling(label, levels[name]) if name in numbers else label
+            for name, label in zip(margin.names, cell, strict=True)
+        )
+
+    margins = tuple(
+        replace(margin, cells={spelt(margin, cell): p for cell, p in margin.cells.items()})
+        for margin in wanted.margins
+    )
+    return replace(wanted, items=margins)
 
 
 def _margins(given: Any) -> Iterator[tuple[Any, Any]]:
@@ -131,7 +188,7 @@ def _cells(names: tuple[str, ...], values: Any) -> dict[tuple[str, ...], Any]:
         if twice or any(len(cell) != len(names) for cell in inner):
             raise DataError(
                 f"{_HERE}: {', '.join(map(quote, names))}: {', '.join(map(quote, labels))} "
-                + ("is there twice" if twice else "has too many labels")
+                + ("appears twice" if twice else "has too many labels")
             )
         found |= inner
     return found

@@ -25,8 +25,14 @@ from gml.model.entropy.constraints import Constraints
 from gml.model.raking.result import Raking
 from gml.path_kinds import is_folder
 from gml.progress import reporter
-from gml.verbs.rake import Bounds, as_they_are, checked_bounds, columns_with_targets, raked
 from gml.verbs.shared.data_input import options_for
+from gml.verbs.shared.raked_table import (
+    Bounds,
+    as_they_are,
+    checked_bounds,
+    columns_with_targets,
+    raked,
+)
 from gml.verbs.shared.raking_targets import Targets, targets_of
 
 WEIGHT = "weight"
