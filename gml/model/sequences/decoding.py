@@ -22,7 +22,7 @@ from gml.data.sequences import SequenceRows
 from gml.errors import require_one_of
 from gml.kernel.pool import in_order
 from gml.model.sequences.chain_metrics import UNKNOWN, ChainMetrics
-from gml.model.sequences.feature_table import Cells
+from gml.model.sequences.feature_table import TABLES_OF_KERNEL, Cells, require_pairs_of_labels
 from gml.model.sequences.objective import spans_of
 from gml.resources import available_threads, require_memory
 
@@ -82,6 +82,8 @@ class ChainAnswers:
         longest = int(np.diff(rows.starts).max(initial=0))
         width = 2 * (layout.width + 4)
         require_memory(8 * self._threads * longest * width, None, "the longest sequence")
+        at_once = min(self._threads, len(self._spans))
+        require_pairs_of_labels(model.features.n_labels, 1 + TABLES_OF_KERNEL * at_once)
         self._kernel = kernel.active().ChainRows(layout)
 
     @cached_property
