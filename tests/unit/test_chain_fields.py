@@ -433,7 +433,7 @@ def test_numbers_of_new_rows_go_into_the_intervals_of_the_field():
     model = train_chain(rows, window=0).field
     assert len(model.interval_levels["age"]) == 4
     new = pd.DataFrame({"id": [1, 2, 3], "age": [3.25, 1000.0, "old"]})
-    options = prediction_options(model, ReadOptions())
+    options = prediction_options(model.attributes, ReadOptions())
     answers = ChainAnswers(model, chain_rows(new, options=options, is_training=False))
     assert answers.unseen == {"age": 1}
     assert answers.labels()[:2] == ["a", "b"]

@@ -21,6 +21,7 @@ from gml.data.options import ReadOptions
 from gml.data.sequences import SequenceRows
 from gml.errors import require_one_of
 from gml.kernel.pool import in_order
+from gml.model.sequences.attributes import Attributes
 from gml.model.sequences.chain_metrics import UNKNOWN, ChainMetrics
 from gml.model.sequences.feature_table import TABLES_OF_KERNEL, Cells, require_pairs_of_labels
 from gml.model.sequences.objective import spans_of
@@ -37,10 +38,10 @@ DECODERS = ("viterbi", "posterior")
 _TIE = 1e-12
 
 
-def prediction_options(model: ChainField, options: ReadOptions) -> ReadOptions:
-    """Return the options to read new rows with: numbers are put into the field's intervals."""
+def prediction_options(attributes: Attributes, options: ReadOptions) -> ReadOptions:
+    """Return the options to read new rows with: numbers are put into the intervals of training."""
     known = {*options.levels.levels, *options.levels.intervals, *options.levels.cuts, *options.cut}
-    found = {name: at for name, at in model.interval_levels.items() if name not in known}
+    found = {name: at for name, at in attributes.interval_levels.items() if name not in known}
     schema = replace(
         options.levels,
         intervals={**options.levels.intervals, **found},

@@ -116,16 +116,15 @@ class ChainRowInference:
         field = self.field
         policy = "level" if missing == "level" else "available"
         if isinstance(data, Dataset):
-            names = [field.sequence, field.target.name, *field.inputs]
-            table = data.select([name for name in names if name in data.names])
             return sequences_of(
-                table,
+                data,
                 sequence=field.sequence,
                 target=field.target.name,
+                inputs=field.inputs,
                 missing=policy,
                 is_training=False,
             )
-        options = prediction_options(field, replace(reading, missing=policy))
+        options = prediction_options(field.attributes, replace(reading, missing=policy))
         return read_sequences(
             data,
             options,
