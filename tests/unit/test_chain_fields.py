@@ -13,12 +13,13 @@ import pytest
 from gml import kernel
 from gml.data.json_text import parse_json
 from gml.data.options import ReadOptions, reading_options
-from gml.errors import CannotAnswer, DataError, UsageError
+from gml.errors import CannotAnswer, DataError, GmlWarning, UsageError
 from gml.kernel import reference
 from gml.model.sequences.attributes import Attributes
 from gml.model.sequences.chain_field import NoFiniteMaximum
 from gml.model.sequences.decoding import ChainAnswers, prediction_options
 from gml.model.sequences.feature_table import FeatureTable
+from gml.model.sequences.log_marginals import log_marginals
 from gml.model.sequences.names import strongest
 from gml.model.sequences.objective import ChainObjective, spans_of
 from gml.model.sequences.orthants import minimise_absolute
@@ -405,6 +406,33 @@ def test_metrics_of_known_and_unknown_labels(fit):
     )
     with pytest.raises(UsageError, match="`decode` must be one of viterbi, posterior"):
         answers.codes("best")
+
+
+def test_log_losses_below_the_smallest_number_are_those_of_logarithms(rows, fit):
+    answers = ChainAnswers(fit.field, rows)
+    for sequence in range(rows.n_sequences):
+        logs = log_marginals(answers._layout, answers._weights, fit.field.transitions, sequence)
+        own = rows.order[rows.starts[sequence] : rows.starts[sequence + 1]]
+        np.testing.assert_allclose(np.exp(logs), answers.probabilities[own], rtol=1e-12)
+    payload = payload_of(fit.field)
+    payload["bias"] = {"t0": 2000.0, "t1": 0.0, "t2": -2000.0}
+    sure = field_of(payload, "crf.json")
+    frame = pd.DataFrame({"id": ["b", "a", "b"], "word": "new", "shape": "new", "tag": "t2"})
+    frame.loc[2, "tag"] = "t0"
+    few = chain_rows(frame, is_training=False)
+    found = ChainAnswers(sure, few)
+    assert found.probabilities[0, 2] == 0
+    # With so strong a bias the best labels of the other rows are all that counts: t0.
+    score = {name: dict(weights) for name, weights in payload["transitions"].items()}
+    edge = {name: payload[name] for name in ("first", "last")}
+    alone = 4000 + sum(edge[name].get("t0", 0) - edge[name].get("t2", 0) for name in edge)
+    begun = 4000 + edge["first"].get("t0", 0) - edge["first"].get("t2", 0)
+    begun += score["t0"].get("t0", 0) - score["t2"].get("t0", 0)
+    assert found.losses.tolist() == pytest.approx([begun, alone, 0], rel=1e-13)
+    assert found.metrics().log_loss == pytest.approx((begun + alone) / 3, rel=1e-13)
+    with pytest.warns(GmlWarning, match="values that the model does not know"):
+        predicted = sure.predict(frame, ignore_unknown=True)
+    assert predicted.metrics.log_loss == pytest.approx((begun + alone) / 3, rel=1e-13)
 
 
 def test_values_that_training_did_not_see_have_no_feature(fit):

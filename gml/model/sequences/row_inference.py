@@ -92,7 +92,7 @@ class ChainRowInference:
             return replace(answers, metrics=found.metrics("viterbi"))
         if isinstance(answers, LevelPredictions):
             tally = Tally(self.field.target.name, self.field.labels)
-            tally.add(answers, found.true_codes())
+            tally.add(answers, found.true_codes(), losses=found.losses)
             return replace(answers, metrics=tally.metrics())
         return answers
 
