@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,9 @@ from gml.data.dataset import Dataset, Variable, missing_mask
 from gml.data.frames import is_frame
 from gml.data.missing import FRAME, apply_missing_policy, why_no_rows
 from gml.data.options import ReadOptions
-from gml.data.reading import read_dataset
+from gml.data.reading import read_dataset, read_source
 from gml.data.schema import Schema
+from gml.data.source import ByteSource
 from gml.errors import (
     CannotAnswer,
     DataError,
@@ -94,6 +95,7 @@ def read_sequences(
     target: str,
     inputs: Sequence[str] | None = None,
     is_training: bool = True,
+    source: ByteSource | None = None,
 ) -> SequenceRows:
     """Read a table of sequences: CSV, Parquet, standard input or a frame.
 
@@ -112,6 +114,8 @@ def read_sequences(
         The columns to predict from; by default all others that the options leave.
     is_training
         Whether every row must have a label.
+    source
+        The bytes of a text file that is open already; `data` is its path.
 
     Examples
     --------
@@ -140,7 +144,10 @@ of their own) or available (such cells say nothing)
         limited=(target,),
         levels=_silent_on(options.levels, sequence),
     )
-    table = read_dataset(data, wide, used=used)
+    if source is None:
+        table = read_dataset(data, wide, used=used)
+    else:
+        table = read_source(source, cast("str", data), wide, used=used)
     declared = {*options.levels.levels, *options.levels.intervals}
     return sequences_of(
         table,

@@ -19,6 +19,7 @@ from gml.data.dataset import Dataset, missing_mask
 from gml.data.levels import NA_LEVEL
 from gml.data.options import ReadOptions
 from gml.data.sequences import SequenceRows, read_sequences, sequences_of
+from gml.data.source import ByteSource
 from gml.errors import DataError, UsageError, parameter, quote
 from gml.model.prediction_metrics import Tally
 from gml.model.row_answers import DecodedRows, LevelPredictions, RowAnswers, RowMarginals
@@ -70,12 +71,16 @@ class ChainRowInference:
         ignore_unknown: bool = False,
         reading: ReadOptions | None = None,
         threads: int | None = None,
+        source: ByteSource | None = None,
     ) -> RowAnswers:
-        """Return the answers for all rows of a table, in its order, and how good they are."""
+        """Return the answers for all rows of a table, in its order, and how good they are.
+
+        `source` has the bytes of a file that is open already.
+        """
         if missing not in _MISSING:
             choices = " or ".join(map(repr, _MISSING))
             raise UsageError(f"{parameter('missing')} must be {choices}, not {missing!r}")
-        rows = self._rows(data, missing, reading or ReadOptions())
+        rows = self._rows(data, missing, reading or ReadOptions(), source)
         if not ignore_unknown:
             self._require_known(rows)
         found = ChainAnswers(self.field, rows, threads=threads)
@@ -112,6 +117,7 @@ class ChainRowInference:
         data: str | os.PathLike[str] | Dataset | pd.DataFrame,
         missing: str,
         reading: ReadOptions,
+        source: ByteSource | None,
     ) -> SequenceRows:
         field = self.field
         policy = "level" if missing == "level" else "available"
@@ -132,6 +138,7 @@ class ChainRowInference:
             target=field.target.name,
             inputs=field.inputs,
             is_training=False,
+            source=source,
         )
 
     def _require_known(self, rows: SequenceRows) -> None:
