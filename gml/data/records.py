@@ -36,13 +36,18 @@ def open_records(
     With `digest`, the run of the path learns the hash of the file once its records are done with.
     """
     with open_source(path, digest=digest) as source:
-        if options.encoding is not None:
-            source.transcode(options.encoding)
-        delimiter = options.delimiter or default_delimiter(path)
-        given = options.delimiter is not None
-        header = read_header(source, source.name, delimiter, delimiter_given=given)
-        yield records_after(header, source, delimiter)
+        yield records_of(source, path, options)
         note_digest(path, source.digest())
+
+
+def records_of(source: ByteSource, path: str | os.PathLike[str], options: ReadOptions) -> Records:
+    """Return the records of a file that is open; its path implies the delimiter."""
+    if options.encoding is not None:
+        source.transcode(options.encoding)
+    delimiter = options.delimiter or default_delimiter(path)
+    given = options.delimiter is not None
+    header = read_header(source, source.name, delimiter, delimiter_given=given)
+    return records_after(header, source, delimiter)
 
 
 def records_after(

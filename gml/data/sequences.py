@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,9 @@ from gml.data.dataset import Dataset, Variable, missing_mask
 from gml.data.frames import is_frame
 from gml.data.missing import FRAME, apply_missing_policy, why_no_rows
 from gml.data.options import ReadOptions
-from gml.data.reading import read_dataset
+from gml.data.reading import read_dataset, read_source
 from gml.data.schema import Schema
+from gml.data.source import ByteSource
 from gml.errors import (
     CannotAnswer,
     DataError,
@@ -94,6 +95,7 @@ def read_sequences(
     target: str,
     inputs: Sequence[str] | None = None,
     is_training: bool = True,
+    source: ByteSource | None = None,
 ) -> SequenceRows:
     """Read a table of sequences: CSV, Parquet, standard input or a frame.
 
@@ -112,6 +114,8 @@ def read_sequences(
         The columns to predict from; by default all others that the options leave.
     is_training
         Whether every row must have a label.
+    source
+        The bytes of a text file that is open already; `data` is its path.
 
     Examples
     --------
@@ -130,15 +134,7 @@ of their own) or available (such cells say nothing)
     asked = None if inputs is None else list(inputs)
 
     def used(names: Sequence[str]) -> Sequence[str]:
-        for what, name in (("sequence column", sequence), ("target column", target)):
-            if name not in names and (is_training or name == sequence):
-                raise UsageError(unknown_name(what, name, names))
-        known = {*names}
-        if asked is not None and (gone := [name for name in asked if name not in known]):
-            raise DataError(f"{where}: no column {listing(gone)}, which the model uses")
-        chosen = asked if asked is not None else names
-        others = [name for name in chosen if name not in (sequence, target)]
-        return [sequence, *([target] if target in known else []), *others]
+        return _used(names, sequence, target, asked, is_training=is_training, where=where)
 
     wide = replace(
         options,
@@ -148,7 +144,10 @@ of their own) or available (such cells say nothing)
         limited=(target,),
         levels=_silent_on(options.levels, sequence),
     )
-    table = read_dataset(data, wide, used=used)
+    if source is None:
+        table = read_dataset(data, wide, used=used)
+    else:
+        table = read_source(source, cast("str", data), wide, used=used)
     declared = {*options.levels.levels, *options.levels.intervals}
     return sequences_of(
         table,
@@ -166,16 +165,25 @@ def sequences_of(
     *,
     sequence: str,
     target: str,
+    inputs: Sequence[str] | None = None,
     missing: str = "error",
     is_training: bool = True,
     declared: frozenset[str] = frozenset(),
     where: str = "the data",
 ) -> SequenceRows:
     """Return the rows of a table that is read already, its missing values kept, as sequences."""
+    if table.weights is not None:
+        raise UsageError(
+            f"{where}: the rows have weights, and those of a sequence all count once; read them "
+            "without"
+        )
     if table.n_rows == 0:
         raise CannotAnswer(f"{where}: {why_no_rows(where, weighted=False)}")
     if sequence == target:
         raise UsageError(f"{quote(sequence)} cannot be both the sequence and the target")
+    table = table.select(
+        _used(table.names, sequence, target, inputs, is_training=is_training, where=where)
+    )
     at = table.index(sequence)
     identifiers, names = table.columns[at], table.variables[at].levels
     if names is None:
@@ -186,12 +194,12 @@ def sequences_of(
     present = np.flatnonzero(sizes)
     variable, labels = _labels(table, target, where, is_training)
     others = [name for name in table.names if name not in (sequence, target)]
-    inputs = _treated(table.select(others), missing, where, declared)
+    treated = _treated(table.select(others), missing, where, declared)
     return SequenceRows(
         sequence,
         variable,
         labels,
-        inputs,
+        treated,
         order,
         np.concatenate([[0], np.cumsum(sizes[present])]).astype(np.int64),
         tuple(names[k] for k in present),
@@ -214,6 +222,28 @@ def _require_usable(options: ReadOptions, sequence: str, target: str) -> None:
         raise UsageError(
             f"column {quote(sequence)} tells sequences apart: it is not cut, nor numbers"
         )
+
+
+def _used(
+    names: Sequence[str],
+    sequence: str,
+    target: str,
+    inputs: Sequence[str] | None,
+    *,
+    is_training: bool,
+    where: str,
+) -> list[str]:
+    """The sequence, the target if it is there, and the inputs, of a table with these columns."""
+    for what, name in (("sequence column", sequence), ("target column", target)):
+        if name not in names and (is_training or name == sequence):
+            raise UsageError(unknown_name(what, name, names))
+    known = {*names}
+    if inputs is not None and (gone := [name for name in inputs if name not in known]):
+        raise DataError(f"{where}: no column {listing(gone)}, which the model uses")
+    others = [
+        name for name in (names if inputs is None else inputs) if name not in (sequence, target)
+    ]
+    return [sequence, *([target] if target in known else []), *others]
 
 
 def _silent_on(schema: Schema, name: str) -> Schema:

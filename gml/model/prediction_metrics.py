@@ -184,19 +184,28 @@ class Tally:
         predicted: Predictions,
         truth: NDArray[Any],
         weights: NDArray[np.int64] | None = None,
+        *,
+        losses: NDArray[np.float64] | None = None,
     ) -> None:
-        """Add rows: codes of true levels (`MISSING`, `UNKNOWN`), or true numbers (NaN: missing)."""
+        """Add rows: codes of true levels (`MISSING`, `UNKNOWN`), or true numbers (NaN: missing).
+
+        `losses` are −ln p of true levels, where these are known from logarithms.
+        """
         times = np.ones(len(truth), dtype=np.int64) if weights is None else weights
         # A row that never occurs must not make a loss infinite.
         truth = np.where(times > 0, truth, MISSING if self._levels is not None else math.nan)
         if isinstance(predicted, LevelPredictions):
-            self._add_levels(predicted, truth.astype(np.int64), times)
+            self._add_levels(predicted, truth.astype(np.int64), times, losses)
         else:
             assert isinstance(predicted, NumberPredictions)
             self._add_numbers(predicted, truth, times)
 
     def _add_levels(
-        self, predicted: LevelPredictions, truth: NDArray[np.int64], times: NDArray[np.int64]
+        self,
+        predicted: LevelPredictions,
+        truth: NDArray[np.int64],
+        times: NDArray[np.int64],
+        losses: NDArray[np.float64] | None,
     ) -> None:
         known = truth >= 0
         self._missing += int(times[truth == MISSING].sum())
@@ -208,7 +217,8 @@ class Tally:
         np.add.at(self._confusion, (truth, most_probable(table)), times)
         p = table[np.arange(len(truth)), truth]
         with np.errstate(divide="ignore"):
-            self._losses[0] += (-np.log(p) * times).tolist()
+            own = -np.log(p) if losses is None else losses[counted_rows]
+        self._losses[0] += (own * times).tolist()
         # (1 − p)² + Σ of the other levels, which avoids a matrix of truths.
         self._losses[1] += (((table**2).sum(axis=1) - 2 * p + 1) * times).tolist()
 

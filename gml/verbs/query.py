@@ -181,7 +181,7 @@ def check_batch(
         if predict is not None:
             raise UsageError(
                 f"{parameter('mpe')} finds all targets together, {parameter('predict')} one by "
-                "itself; ask for one of both"
+                "itself; choose one"
             )
         return
     if each:

@@ -377,7 +377,7 @@ def test_mpe_of_rows_is_for_fields(gml, asia, sample_data):
     done = gml("query", "net.json", "--mpe", "--batch", asia)
     assert "--mpe of rows is for conditional fields" in error_line(done, 2)
     done = gml("query", "net.json", "--mpe", "--predict", "lung", "--batch", asia)
-    assert "ask for one of both" in error_line(done, 2)
+    assert "itself; choose one" in error_line(done, 2)
 
 
 # ---------------------------------------------------------------------- other commands

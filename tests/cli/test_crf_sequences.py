@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 
 import numpy as np
 import pytest
 
 import gml as library
+from gml.data.options import ReadOptions
+from gml.model.sequences.row_inference import ChainRowInference
+from gml.verbs.shared.sequence_queries import csv_of_sequences
 from tests.command_line import error_line, printed_rows
 
 OPTIONS = ("--target", "weather", "--sequence", "diary")
@@ -112,7 +116,6 @@ def test_rows_of_a_sequence_need_not_be_together(gml, chain, diaries, tmp_path):
         ("--target weather", 2, "give them with --batch"),
         ("--predict eaten --batch DATA", 2, "it can be asked about 'weather'"),
         ("--predict weather --evidence eaten=1 --batch DATA", 2, "--evidence is about one case"),
-        ("--predict weather --batch -", 2, "so they must be in a file"),
         ("--predict weather --batch new.csv", 3, "line 3: column 'eaten': '9' was not seen"),
         ("--mpe --batch gap.csv", 3, "line 2: column 'eaten' is missing, and the model needs it"),
         ("--mpe --batch none.csv", 3, "no column 'eaten', which the model uses"),
@@ -132,6 +135,45 @@ def test_questions_that_are_refused(gml, chain, diaries, tmp_path, line, code, s
     assert done.returncode == code, done.stderr
     last = done.stderr.decode().splitlines()[-1]
     assert last.startswith("gml: error: ") and said in last
+
+
+@pytest.mark.parametrize("what", [("--mpe",), ("--predict", "weather"), ("--target", "weather")])
+def test_rows_of_standard_input(gml, chain, diaries, what):
+    text = diaries.read_bytes()
+    expected = gml("query", chain, *what, "--batch", diaries)
+    assert len(printed_rows(expected)) == 880
+    for stdin in (text, gzip.compress(text)):
+        found = gml("query", chain, *what, "--batch", "-", stdin=stdin)
+        assert (found.returncode, found.stdout) == (0, expected.stdout), found.stderr
+    done = gml("query", chain, "--mpe", "--batch", "-", stdin=b"diary,eaten\na,9\n")
+    assert "standard input: line 2: column 'eaten': '9' was not seen" in error_line(done, 3)
+
+
+@pytest.mark.parametrize("rows", ["a,1\n", "a,1\na,2\na,3\n"])
+def test_a_file_that_changes_while_it_is_read(chain, tmp_path, monkeypatch, rows):
+    path = tmp_path / "rows.csv"
+    path.write_text("diary,eaten\na,1\na,2\n")
+    asked = ChainRowInference(library.read_model(chain), None, predict=False, decode=True)
+    about = asked.about
+
+    def changed(*args, **how):
+        found = about(*args, **how)
+        path.write_text(f"diary,eaten\n{rows}")
+        return found
+
+    monkeypatch.setattr(asked, "about", changed)
+    text = csv_of_sequences(
+        asked,
+        path,
+        missing="unobserved",
+        ignore_unknown=False,
+        reading=ReadOptions(),
+        safe_csv=False,
+        judge=None,
+        needs_truth=False,
+    )
+    with pytest.raises(library.DataError, match=r"rows.csv: changed while it was read; try again"):
+        b"".join(text)
 
 
 def test_unknown_values_are_ignored_on_request(gml, chain, tmp_path):

@@ -13,18 +13,20 @@ import pytest
 from gml import kernel
 from gml.data.json_text import parse_json
 from gml.data.options import ReadOptions, reading_options
-from gml.errors import DataError, UsageError
+from gml.errors import CannotAnswer, DataError, GmlWarning, UsageError
 from gml.kernel import reference
 from gml.model.sequences.attributes import Attributes
 from gml.model.sequences.chain_field import NoFiniteMaximum
 from gml.model.sequences.decoding import ChainAnswers, prediction_options
 from gml.model.sequences.feature_table import FeatureTable
+from gml.model.sequences.log_marginals import log_marginals
 from gml.model.sequences.names import strongest
 from gml.model.sequences.objective import ChainObjective, spans_of
 from gml.model.sequences.orthants import minimise_absolute
 from gml.model.sequences.payload import field_of, payload_of
 from gml.model.sequences.training import train_chain
 from gml.progress import Deadline
+from gml.resources import limited_to
 from tests.chain_tables import chain_frame, chain_rows
 
 
@@ -224,6 +226,47 @@ def test_l1_takes_features_out(rows):
     assert fit.objective == pytest.approx(objective(weights)[0] * rows.n_rows + absolute, rel=1e-12)
 
 
+@pytest.mark.parametrize("module", [None, reference])
+def test_a_field_without_features_of_rows_answers(monkeypatch, module):
+    if module is not None:
+        monkeypatch.setattr(kernel, "_loaded", module)
+    frame = pd.DataFrame(
+        {"id": [1, 1, 2, 2], "word": ["p", "q", "p", "q"], "tag": ["a", "b", "b", "a"]}
+    )
+    rows = chain_rows(frame)
+    field = train_chain(rows, l1=1.0, l2=0.0).field
+    assert len(field.weights) == 0
+    answers = ChainAnswers(field, rows)
+    np.testing.assert_array_equal(answers.probabilities, np.full((4, 2), 0.5))
+    assert answers.labels() == answers.labels("posterior") == ["a"] * 4
+    assert answers.metrics().log_loss == pytest.approx(math.log(2), rel=1e-15)
+    # Transitions alone: of the labels aa, ab, ba and bb, the second is three times as probable.
+    payload = payload_of(field)
+    payload["transitions"] = {"a": {"b": math.log(3)}}
+    shares = ChainAnswers(field_of(payload, "crf.json"), rows).probabilities
+    expected = [[4 / 6, 2 / 6], [2 / 6, 4 / 6]] * 2
+    np.testing.assert_allclose(shares, expected, rtol=1e-14)
+
+
+def test_pairs_of_labels_without_room_are_refused(rows):
+    payload = payload_of(train_chain(rows).field)
+    payload["target"]["levels"] += [f"more {k}" for k in range(997)]
+    said = "the transitions of 1000 labels would take 15.3 MiB, more than `max_memory`"
+    with limited_to(15 << 20), pytest.raises(CannotAnswer, match=said):
+        field_of(payload, "crf.json")
+    labels = [f"t{k}" for k in range(1000)]
+    frame = pd.DataFrame({"id": [k // 2 for k in range(1000)], "word": "w", "tag": labels})
+    many = chain_rows(frame, options=ReadOptions(max_levels=1000))
+    # The weights, the sums of one block and of all, and three tables of the kernel.
+    said = "the transitions of 1000 labels would take 45.8 MiB"
+    with limited_to(45 << 20), pytest.raises(CannotAnswer, match=said):
+        train_chain(many, threads=1)
+    field = field_of(payload, "crf.json")
+    said = "the transitions of 1000 labels would take 30.5 MiB"
+    with limited_to(30 << 20), pytest.raises(CannotAnswer, match=said):
+        ChainAnswers(field, rows, threads=1)
+
+
 def test_absolute_values_are_minimised_where_signs_have_to_change():
     rng = np.random.default_rng(4)
     factor = rng.normal(size=(30, 12))
@@ -365,6 +408,33 @@ def test_metrics_of_known_and_unknown_labels(fit):
         answers.codes("best")
 
 
+def test_log_losses_below_the_smallest_number_are_those_of_logarithms(rows, fit):
+    answers = ChainAnswers(fit.field, rows)
+    for sequence in range(rows.n_sequences):
+        logs = log_marginals(answers._layout, answers._weights, fit.field.transitions, sequence)
+        own = rows.order[rows.starts[sequence] : rows.starts[sequence + 1]]
+        np.testing.assert_allclose(np.exp(logs), answers.probabilities[own], rtol=1e-12)
+    payload = payload_of(fit.field)
+    payload["bias"] = {"t0": 2000.0, "t1": 0.0, "t2": -2000.0}
+    sure = field_of(payload, "crf.json")
+    frame = pd.DataFrame({"id": ["b", "a", "b"], "word": "new", "shape": "new", "tag": "t2"})
+    frame.loc[2, "tag"] = "t0"
+    few = chain_rows(frame, is_training=False)
+    found = ChainAnswers(sure, few)
+    assert found.probabilities[0, 2] == 0
+    # With so strong a bias the best labels of the other rows are all that counts: t0.
+    score = {name: dict(weights) for name, weights in payload["transitions"].items()}
+    edge = {name: payload[name] for name in ("first", "last")}
+    alone = 4000 + sum(edge[name].get("t0", 0) - edge[name].get("t2", 0) for name in edge)
+    begun = 4000 + edge["first"].get("t0", 0) - edge["first"].get("t2", 0)
+    begun += score["t0"].get("t0", 0) - score["t2"].get("t0", 0)
+    assert found.losses.tolist() == pytest.approx([begun, alone, 0], rel=1e-13)
+    assert found.metrics().log_loss == pytest.approx((begun + alone) / 3, rel=1e-13)
+    with pytest.warns(GmlWarning, match="values that the model does not know"):
+        predicted = sure.predict(frame, ignore_unknown=True)
+    assert predicted.metrics.log_loss == pytest.approx((begun + alone) / 3, rel=1e-13)
+
+
 def test_values_that_training_did_not_see_have_no_feature(fit):
     frame = chain_frame(seed=1, n_sequences=3)
     seen = ChainAnswers(fit.field, chain_rows(frame, is_training=False))
@@ -391,7 +461,7 @@ def test_numbers_of_new_rows_go_into_the_intervals_of_the_field():
     model = train_chain(rows, window=0).field
     assert len(model.interval_levels["age"]) == 4
     new = pd.DataFrame({"id": [1, 2, 3], "age": [3.25, 1000.0, "old"]})
-    options = prediction_options(model, ReadOptions())
+    options = prediction_options(model.attributes, ReadOptions())
     answers = ChainAnswers(model, chain_rows(new, options=options, is_training=False))
     assert answers.unseen == {"age": 1}
     assert answers.labels()[:2] == ["a", "b"]
@@ -417,11 +487,11 @@ def test_the_strongest_features_come_first(fit):
     ("place", "value", "message"),
     [
         (("target", "levels"), ["t0"], "2 to 65535 levels, not 1"),
-        (("target", "levels"), ["t0", "t0"], "must be different texts"),
+        (("target", "levels"), ["t0", "t0"], "the levels of the target must not repeat"),
         (("target",), None, "target must be an object"),
         (("window",), -1, "the window must be between 0 and 100"),
         (("window",), True, "the window must be between 0 and 100"),
-        (("sequence",), 3, "sequence must be a text"),
+        (("sequence",), 3, "sequence must be text"),
         (("inputs",), ["shape"], "column 'word' is no input"),
         (("states",), {}, "'states' must be a list"),
         (("states", 0, "offset"), 2, "offset 2 is not in the window"),

@@ -11,9 +11,12 @@ import pytest
 import gml
 from gml.data.dataset import Dataset
 from gml.model.conditional import second_derivatives
+from gml.model.conditional.curvature import diagonal_steps
 from gml.model.conditional.estimation import estimate_field
 from gml.model.conditional.fit import FieldFitter, FieldPenalty
 from gml.model.conditional.folds import L2_GRID, judged_by_folds
+from gml.model.conditional.likelihood import PartLikelihood
+from gml.model.conditional.row_elimination import RowElimination
 from gml.model.conditional.rows import FieldRows
 from gml.model.conditional.terms import FieldTerms
 from gml.progress import Deadline
@@ -52,6 +55,43 @@ def newton(x, y, levels, l2):
         if np.abs(step).max() < 1e-13:
             return w
     raise AssertionError("Newton's method did not converge")
+
+
+@pytest.mark.parametrize("block_rows", [1, 3, 1000])
+def test_the_diagonal_of_the_curvature_is_summed_block_by_block(block_rows):
+    terms = loopy_terms()
+    data = random_rows(terms, 60, seed=4)
+    rows = FieldRows.of(terms, data)
+    (part,) = terms.parts
+    seen, tree = rows.seen_by(part), RowElimination(part)
+    tree.block_rows = block_rows
+    weights = np.random.default_rng(1).normal(size=part.size)
+    counted, likelihood = seen.counted(rows), PartLikelihood(seen, tree)
+    sizes = [block.stop - block.start for block, _ in likelihood.posteriors(weights)]
+    assert sum(sizes) == seen.n_distinct and max(sizes) <= block_rows
+    found = diagonal_steps(seen, counted, likelihood.posteriors(weights), l2=0.5)
+    bends = part.tables(60 / found(np.ones(part.size)) - 1)
+    expected = {scope: np.zeros_like(table) for scope, table in bends.items()}
+    place = {target.name: t for t, target in enumerate(part.targets)}
+    reads = {variable.name: k for k, variable in enumerate(part.inputs)}
+    tables = part.tables(weights)
+    for x, times in zip(seen.inputs.T.tolist(), counted.times.tolist(), strict=True):
+        joint = conditional(part, tables, x)
+        own = [
+            joint.sum(axis=tuple(a for a in range(joint.ndim) if a != t)) for t in place.values()
+        ]
+        for scope, table in expected.items():
+            p = own[place[scope[0]]]
+            if len(scope) == 1:
+                table += times * p * (1 - p)
+            elif scope[1] in reads:
+                table[:, x[reads[scope[1]]]] += times * p * (1 - p)
+            else:
+                table += times * np.outer(p, own[place[scope[1]]])
+    for scope, table in expected.items():
+        if len(scope) == 2 and scope[1] in place:
+            table *= 1 - table / 60
+        np.testing.assert_allclose(bends[scope], table, rtol=1e-10, atol=1e-10)
 
 
 @pytest.mark.parametrize("l2", [10.0, 1.0, 0.01])

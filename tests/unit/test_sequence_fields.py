@@ -139,6 +139,52 @@ def test_a_dataset_that_was_read_before(frame, net):
         gml.crf(gml.MemoryCounter(data), target="tag", sequence="id")
 
 
+def test_a_dataset_is_asked_for_the_columns_it_has(frame, net):
+    data = gml.Dataset.from_frame(frame)
+    for name in ("target", "sequence"):
+        asked = {"target": "tag", "sequence": "id", name: "tga"}
+        with pytest.raises(gml.UsageError, match=f"{name} column 'tga' not found") as caught:
+            gml.crf(data, **asked)
+        assert all(repr(column) in str(caught.value) for column in frame.columns)
+    with pytest.raises(gml.DataError, match="no column 'shape', which the model uses"):
+        net.predict(data.select(["id", "word", "tag"]))
+    with pytest.raises(gml.DataError, match="no column 'shape', which the model uses"):
+        gml.crf(data, target="tag", sequence="id", holdout=data.select(["id", "word", "tag"]))
+
+
+def test_weights_of_a_dataset_are_refused(frame, net):
+    data = gml.read(frame.assign(times=2), weights="times")
+    said = "the rows have weights, and those of a sequence all count once; read them without"
+    with pytest.raises(gml.UsageError, match=said):
+        gml.crf(data, target="tag", sequence="id")
+    with pytest.raises(gml.UsageError, match=said):
+        net.predict(data)
+    plain = gml.Dataset.from_frame(frame)
+    with pytest.raises(gml.UsageError, match=said):
+        gml.crf(plain, target="tag", sequence="id", holdout=data)
+
+
+def test_a_bad_holdout_is_found_before_training(frame, monkeypatch):
+    def train(*_, **__):
+        raise AssertionError("trained before the holdout was read")
+
+    monkeypatch.setattr("gml.model.sequences.estimation.train_chain", train)
+    with pytest.raises(gml.DataError, match="no column 'word', which the model uses"):
+        gml.crf(frame, target="tag", sequence="id", holdout=frame.drop(columns="word"))
+    with pytest.raises(AssertionError, match="trained before"):
+        gml.crf(frame, target="tag", sequence="id", holdout=frame)
+
+
+def test_folds_are_judged_with_the_threads_that_were_asked_for(frame, monkeypatch):
+    def no_default():
+        raise AssertionError("threads were asked for")
+
+    for module in ("estimation", "training", "decoding"):
+        monkeypatch.setattr(f"gml.model.sequences.{module}.available_threads", no_default)
+    net, _ = estimate_chain(chain_rows(frame), folds=2, threads=1)
+    assert net.summary.folds == 2
+
+
 def test_without_the_truth_there_are_no_figures(frame, net):
     assert net.predict(frame.drop(columns="tag")).metrics is None
     assert net.decode(frame.drop(columns="tag")).metrics is None

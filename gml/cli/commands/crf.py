@@ -43,7 +43,7 @@ _field_options = keyword_options(
         default=1,
         show_default=True,
         metavar="N",
-        help="Of --sequence: so many rows before and after a row say something about its label.",
+        help="With --sequence: how many rows before and after a row are used.",
     ),
     click.option(
         "--l2",
@@ -117,8 +117,8 @@ def command(
     of an input in the row or near it (--window), and for each label after another, where training
     saw them together. Levels of inputs may be words, as many as there are.
 
-    gml query asks the model about its targets: for one case, which has to say all inputs, or for
-    each row of a file (--batch, --predict, --mpe).
+    gml query asks the model about its targets: for one case, which must give every input, or
+    for each row of a file (--batch, --predict, --mpe).
     """
     from gml.verbs.crf import crf
     from gml.verbs.shared.graph_input import given_graph

@@ -7,7 +7,7 @@ row that can have it; that of two targets, as if they were independent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -35,27 +35,36 @@ def newton_steps(
 
 
 def diagonal_steps(
-    rows: PartRows, counted: Statistics, posteriors: Sequence[Rows], *, l2: float
+    rows: PartRows,
+    counted: Statistics,
+    posteriors: Iterable[tuple[slice, Sequence[Rows]]],
+    *,
+    l2: float,
 ) -> Callable[[Vector], Vector]:
     """Return what divides by the diagonal of the second derivatives per row.
 
-    `posteriors` are those of each target in each distinct row of inputs.
+    `posteriors` are those of each target in the distinct rows of inputs, block by block.
     """
     terms, n = rows.terms, counted.n
     diagonal = terms.tables(np.zeros(terms.size))
-    for t, table in enumerate(posteriors):
-        name = terms.targets[t].name
-        weights = counted.times[:, None] * table * (1 - table)
-        diagonal[name,] += weights.sum(axis=0)
-        for k in terms.reads[t]:
-            into = diagonal[name, terms.inputs[k].name]
-            for level in range(len(into)):
-                into[level] += np.bincount(
-                    rows.inputs[k], weights=weights[:, level], minlength=into.shape[1]
-                )
+    for block, tables in posteriors:
+        times, inputs = counted.times[block], rows.inputs[:, block]
+        for t, table in enumerate(tables):
+            name = terms.targets[t].name
+            weights = times[:, None] * table * (1 - table)
+            diagonal[name,] += weights.sum(axis=0)
+            for k in terms.reads[t]:
+                into = diagonal[name, terms.inputs[k].name]
+                for level in range(len(into)):
+                    into[level] += np.bincount(
+                        inputs[k], weights=weights[:, level], minlength=into.shape[1]
+                    )
+        for i, j in terms.pairs:
+            into = diagonal[terms.targets[i].name, terms.targets[j].name]
+            into += np.einsum("r,ri,rj->ij", times, tables[i], tables[j])
     for i, j in terms.pairs:
-        together = np.einsum("r,ri,rj->ij", counted.times, posteriors[i], posteriors[j]) / n
-        diagonal[terms.targets[i].name, terms.targets[j].name] += n * together * (1 - together)
+        expected = diagonal[terms.targets[i].name, terms.targets[j].name]
+        expected *= 1 - expected / n
     whole = (terms.vector(diagonal) + 2 * l2) / n
     # Features that were never possible have neither a gradient nor a curvature.
     whole[whole == 0] = 1.0

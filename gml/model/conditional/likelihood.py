@@ -61,16 +61,13 @@ class PartLikelihood:
             check_stopped()
             yield slice(start, min(start + self._tree.block_rows, self._n))
 
-    def posteriors(self, weights: Vector) -> list[Rows]:
-        """Return the posterior of each target in each distinct row of inputs."""
+    def posteriors(self, weights: Vector) -> Iterator[tuple[slice, Sequence[Rows]]]:
+        """Yield blocks of distinct rows of inputs, with the posterior of each target there."""
         tables = self._terms.tables(weights)
-        found = [np.empty((self._n, len(target.levels or ()))) for target in self._terms.targets]
         for block in self.blocks():
             unary = unary_weights(self._terms, tables, self._inputs[:, block])
             _, shares = self._tree.sums(unary, tables)
-            for into, part in zip(found, self._tree.posteriors(shares).targets, strict=True):
-                into[block] = part
-        return found
+            yield block, self._tree.posteriors(shares).targets
 
     def value_and_gradient(self, weights: Vector, counted: Statistics) -> tuple[float, Vector]:
         """Return the log-likelihood, and its derivatives."""

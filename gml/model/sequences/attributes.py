@@ -11,14 +11,16 @@ inputs by name, each with its rows from the first to the last of the window, and
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.data.discretize import cuts_of_levels
 from gml.data.sequences import SequenceRows, codes_in_order
 from gml.errors import UsageError, parameter
 from gml.resources import require_memory
@@ -80,6 +82,24 @@ class Attributes:
         """The attributes as people read them, in order."""
         for block in self.blocks:
             yield from block.names
+
+    @cached_property
+    def input_levels(self) -> Mapping[str, tuple[str, ...]]:
+        """The levels of each input that training saw in the row itself, where it saw any."""
+        return {
+            block.column: block.levels
+            for block in self.blocks
+            if block.column is not None and block.offset == 0
+        }
+
+    @cached_property
+    def interval_levels(self) -> Mapping[str, tuple[str, ...]]:
+        """The levels of inputs that are intervals, into which numbers of new rows are put."""
+        return {
+            name: levels
+            for name, levels in self.input_levels.items()
+            if cuts_of_levels(levels) is not None
+        }
 
     @classmethod
     def seen_in(cls, rows: SequenceRows, window: int) -> Attributes:

@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import Variable
-from gml.data.discretize import cuts_of_levels
 from gml.errors import CannotAnswer, counted, listing
 from gml.graph.graph import Graph
 from gml.graph.provenance import Provenance
@@ -115,14 +114,15 @@ class ChainField:
         """Whether there was time to train it to the end."""
         return self.learning.get("complete", True) is not False
 
-    @cached_property
+    @property
     def input_levels(self) -> Mapping[str, tuple[str, ...]]:
         """The levels of each input that training saw, where it saw any."""
-        return {
-            block.column: block.levels
-            for block in self.attributes.blocks
-            if block.column is not None and block.offset == 0
-        }
+        return self.attributes.input_levels
+
+    @property
+    def interval_levels(self) -> Mapping[str, tuple[str, ...]]:
+        """The levels of inputs that are intervals, into which numbers of new rows are put."""
+        return self.attributes.interval_levels
 
     @cached_property
     def variables(self) -> tuple[Variable, ...]:
@@ -175,15 +175,6 @@ class ChainField:
     def transitions(self) -> Numbers:
         """The weight of each label after each: first × second, 0 where there is no feature."""
         return self.features.transition_matrix(self.weights[len(self.features.states) :])
-
-    @cached_property
-    def interval_levels(self) -> dict[str, tuple[str, ...]]:
-        """The levels of inputs that are intervals, into which numbers of new rows are put."""
-        return {
-            name: levels
-            for name, levels in self.input_levels.items()
-            if cuts_of_levels(levels) is not None
-        }
 
     def predict(
         self,

@@ -78,15 +78,15 @@ class ChainMetrics(NotebookTable):
         target: str,
         true: Integers,
         found: Integers,
-        probabilities: Numbers,
+        losses: Numbers,
         rows: SequenceRows,
     ) -> ChainMetrics:
-        """Compare labels with true ones, both as codes, row by row as in the table."""
+        """Compare labels with true ones, both as codes, row by row as in the table.
+
+        `losses` are −ln p of the true labels, where these are known.
+        """
         counts = true >= 0
-        own = probabilities[counts, true[counts]]
-        # Sums are exact, so that the order of rows does not matter.
-        with np.errstate(divide="ignore"):
-            losses = -np.log(own)
+        n_rows = int(counts.sum())
         sequence = np.repeat(np.arange(rows.n_sequences), np.diff(rows.starts))
         in_order_counts, in_order_right = counts[rows.order], (true == found)[rows.order]
         full = np.ones(rows.n_sequences, dtype=np.bool_)
@@ -95,11 +95,12 @@ class ChainMetrics(NotebookTable):
         whole[sequence[~in_order_right]] = False
         return cls(
             target,
-            int(counts.sum()),
+            n_rows,
             int((true == found)[counts].sum()),
             int(full.sum()),
             int(whole.sum()),
-            math.fsum(losses) / len(own) if len(own) else math.nan,
+            # Sums are exact, so that the order of rows does not matter.
+            math.fsum(losses[counts]) / n_rows if n_rows else math.nan,
             int(np.count_nonzero(true == -1)),
             int(np.count_nonzero(true == UNKNOWN)),
         )

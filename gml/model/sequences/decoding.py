@@ -21,8 +21,10 @@ from gml.data.options import ReadOptions
 from gml.data.sequences import SequenceRows
 from gml.errors import require_one_of
 from gml.kernel.pool import in_order
+from gml.model.sequences.attributes import Attributes
 from gml.model.sequences.chain_metrics import UNKNOWN, ChainMetrics
-from gml.model.sequences.feature_table import Cells
+from gml.model.sequences.feature_table import TABLES_OF_KERNEL, Cells, require_pairs_of_labels
+from gml.model.sequences.log_marginals import log_marginals
 from gml.model.sequences.objective import spans_of
 from gml.resources import available_threads, require_memory
 
@@ -35,12 +37,14 @@ Kind = TypeVar("Kind", bound=np.generic)
 
 DECODERS = ("viterbi", "posterior")
 _TIE = 1e-12
+# Probabilities that are hardly above it may be sums of which some became 0.
+_FEW_DIGITS = 1e-200
 
 
-def prediction_options(model: ChainField, options: ReadOptions) -> ReadOptions:
-    """Return the options to read new rows with: numbers are put into the field's intervals."""
+def prediction_options(attributes: Attributes, options: ReadOptions) -> ReadOptions:
+    """Return the options to read new rows with: numbers are put into the intervals of training."""
     known = {*options.levels.levels, *options.levels.intervals, *options.levels.cuts, *options.cut}
-    found = {name: at for name, at in model.interval_levels.items() if name not in known}
+    found = {name: at for name, at in attributes.interval_levels.items() if name not in known}
     schema = replace(
         options.levels,
         intervals={**options.levels.intervals, **found},
@@ -75,13 +79,15 @@ class ChainAnswers:
         self._threads = threads or available_threads()
         self._cells = Cells.of(model.features)
         self._weights = self._cells.weights(model.state_weights)
-        layout = self._cells.layout(
+        self._layout = layout = self._cells.layout(
             model.attributes.of_rows(rows), rows.starts, model.features.n_labels
         )
         self._spans = spans_of(rows.starts)
         longest = int(np.diff(rows.starts).max(initial=0))
         width = 2 * (layout.width + 4)
         require_memory(8 * self._threads * longest * width, None, "the longest sequence")
+        at_once = min(self._threads, len(self._spans))
+        require_pairs_of_labels(model.features.n_labels, 1 + TABLES_OF_KERNEL * at_once)
         self._kernel = kernel.active().ChainRows(layout)
 
     @cached_property
@@ -112,6 +118,27 @@ class ChainAnswers:
         found: Integers = np.argmax(reached, axis=1)
         return found
 
+    @cached_property
+    def losses(self) -> Numbers:
+        """−ln p of the true label of each row, NaN where none is known."""
+        true = self.true_codes()
+        found = np.full(len(true), np.nan)
+        counts = np.flatnonzero(true >= 0)
+        own = self.probabilities[counts, true[counts]]
+        is_plain = own > _FEW_DIGITS
+        found[counts[is_plain]] = -np.log(own[is_plain])
+        small = np.zeros(len(true), dtype=np.bool_)
+        small[counts[~is_plain]] = True
+        in_order = np.flatnonzero(small[self.rows.order])
+        sequences = np.searchsorted(self.rows.starts, in_order, side="right") - 1
+        for sequence in np.unique(sequences).tolist():
+            start = int(self.rows.starts[sequence])
+            logs = log_marginals(self._layout, self._weights, self.model.transitions, sequence)
+            for place in in_order[sequences == sequence].tolist():
+                row = self.rows.order[place]
+                found[row] = -logs[place - start, true[row]]
+        return found
+
     def codes(self, decoder: str = "viterbi") -> Integers:
         """Return the label of each row as a code, by `viterbi` or `posterior`."""
         require_one_of("decode", decoder, DECODERS)
@@ -126,7 +153,7 @@ class ChainAnswers:
         """Return how good labels and probabilities are, where the table has the truth."""
         true = self.true_codes()
         return ChainMetrics.of(
-            self.model.target.name, true, self.codes(decoder), self.probabilities, self.rows
+            self.model.target.name, true, self.codes(decoder), self.losses, self.rows
         )
 
     def log_probability(self, codes: Integers, sequence: int) -> float:

@@ -7,7 +7,6 @@ left out; the grid, and who wins a tie, are those of fields of tables
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -33,14 +32,14 @@ def estimate_chain(
     l2: float | str = 1.0,
     folds: int | None = None,
     seed: int = 0,
-    holdout: Callable[[ChainField], SequenceRows] | None = None,
+    holdout: SequenceRows | None = None,
     threads: int | None = None,
     deadline: Deadline | None = None,
 ) -> tuple[ChainField, bool]:
     """Choose the penalty, if that is asked for, train the field, and judge it.
 
-    Returns the field with its summary, and whether there was time for all of it. `holdout` reads
-    rows to judge it by, once it is known which columns and intervals it has.
+    Returns the field with its summary, and whether there was time for all of it. `holdout` are rows
+    to judge it by.
 
     Examples
     --------
@@ -70,10 +69,8 @@ def estimate_chain(
     heldout = None if judged is None else judged[chosen][1]
     by = "folds"
     if holdout is not None:
-        heldout, by = (
-            ChainAnswers(fit.field, holdout(fit.field), threads=threads).metrics(),
-            "holdout",
-        )
+        heldout = ChainAnswers(fit.field, holdout, threads=threads).metrics()
+        by = "holdout"
     summary = ChainSummary(
         algorithm="OWL-QN" if l1 else "L-BFGS",
         rows=fit.n_rows,
@@ -129,20 +126,22 @@ def _judged(
             fit = how.train(rest, l2)
             if not fit.converged and how.deadline.passed:
                 return None
-            losses[l2] += minus_log_likelihood(fit.field, fold)
+            losses[l2] += minus_log_likelihood(fit.field, fold, threads=how.threads)
             figures[l2].append(ChainAnswers(fit.field, fold, threads=how.threads).metrics())
             done += 1
             reporter().advance("folds", done, folds * len(grid))
     return {l2: (losses[l2] / rows.n_rows, ChainMetrics.added(figures[l2])) for l2 in grid}
 
 
-def minus_log_likelihood(field: ChainField, rows: SequenceRows) -> float:
+def minus_log_likelihood(
+    field: ChainField, rows: SequenceRows, *, threads: int | None = None
+) -> float:
     """Return −ln p(labels | rows), summed over sequences whose labels are those of the field."""
     objective = ChainObjective(
         field.features,
         field.attributes.of_rows(rows),
         rows.labels[rows.order],
         rows.starts,
-        threads=available_threads(),
+        threads=threads or available_threads(),
     )
     return objective.likelihood(field.weights)[0]

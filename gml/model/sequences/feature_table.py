@@ -22,6 +22,8 @@ Integers = NDArray[np.int64]
 
 # Pairs that are looked for in a table of all, rather than by sorting.
 _FEW_PAIRS = 1 << 26
+TABLES_OF_KERNEL = 3
+"""Tables of all pairs of labels that the kernel makes for each block it is at (chain_field.c)."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,7 @@ class FeatureTable:
 
     def transition_matrix(self, weights: Numbers) -> Numbers:
         """Return weights of all pairs of labels: first × second."""
+        require_pairs_of_labels(self.n_labels)
         found = np.zeros(self.n_labels**2)
         found[self.transitions] = weights
         return found.reshape(self.n_labels, self.n_labels)
@@ -87,6 +90,11 @@ class FeatureTable:
         return FeatureTable(
             self.n_labels, self.n_attributes, self.states[kept[:n]], self.transitions[kept[n:]]
         )
+
+
+def require_pairs_of_labels(n_labels: int, n_tables: int = 1) -> None:
+    """Refuse more labels than there is room for tables of all pairs of them."""
+    require_memory(8 * n_labels**2 * n_tables, None, f"the transitions of {n_labels} labels")
 
 
 def _distinct(numbers: Integers, limit: int) -> Integers:
@@ -116,6 +124,9 @@ class Cells:
         firsts = np.concatenate([[0], np.cumsum(counts)[:-1]])
         is_full = 2 * counts >= n_labels
         sizes = np.where(is_full, width, counts)
+        if not sizes.any():
+            # The kernel wants a cell at least: one of no weight, as where l1 left no feature.
+            sizes[0] = 1
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         require_memory(20 * int(starts[-1]), None, f"the weights of {len(attributes)} features")
         rank = np.arange(len(attributes)) - firsts[attributes]
@@ -124,6 +135,8 @@ class Cells:
         all_labels = starts[:-1][is_full][:, None] + np.arange(n_labels)
         of_cell[all_labels] = np.arange(n_labels)
         of_cell[places] = labels
+        if not len(attributes):
+            of_cell[:] = 0
         return cls(starts, of_cell, places)
 
     def layout(self, rows: RowAttributes, sequences: Integers, n_labels: int) -> ChainLayout:
@@ -134,7 +147,6 @@ class Cells:
 
     def weights(self, of_features: Numbers) -> Numbers:
         """Return the weights of the cells."""
-        # The kernel wants one at least.
         found = np.zeros(len(self.labels))
         found[self.of_feature] = of_features
         return found

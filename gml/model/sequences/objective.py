@@ -15,7 +15,12 @@ from numpy.typing import NDArray
 from gml import kernel
 from gml.kernel.pool import in_order
 from gml.model.sequences.attributes import RowAttributes
-from gml.model.sequences.feature_table import Cells, FeatureTable
+from gml.model.sequences.feature_table import (
+    TABLES_OF_KERNEL,
+    Cells,
+    FeatureTable,
+    require_pairs_of_labels,
+)
 from gml.model.undirected.first_order import Function
 from gml.resources import require_memory
 
@@ -48,9 +53,11 @@ class ChainObjective:
         n_cells = len(self._cells.labels)
         room = len(self.spans) * n_cells + threads * longest * 2 * (table.n_labels + 4)
         require_memory(8 * room, None, "the sums of the gradient")
+        # The weights, the sums of each block and of all, and what each thread makes of the weights.
+        at_once = min(threads, len(self.spans))
+        require_pairs_of_labels(table.n_labels, len(self.spans) + 2 + TABLES_OF_KERNEL * at_once)
         self._kernel = kernel.active().ChainRows(self._cells.layout(rows, starts, table.n_labels))
         self._sums = [np.zeros(n_cells) for _ in self.spans]
-        self.evaluations = 0
 
     def likelihood(self, weights: Numbers) -> tuple[float, Numbers]:
         """Return −ln p(labels | rows), summed over the sequences, and its gradient."""
@@ -73,7 +80,6 @@ class ChainObjective:
             value += part
             by_pair += pairs
             by_cell += self._sums[block]
-        self.evaluations += 1
         by_state = by_cell[self._cells.of_feature]
         return value, np.concatenate([by_state, by_pair.reshape(-1)[table.transitions]])
 

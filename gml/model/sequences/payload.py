@@ -22,7 +22,7 @@ from gml.data.dataset import MAX_LEVELS, Variable
 from gml.errors import DataError, quote
 from gml.model.sequences.attributes import MARKS, MOST_WINDOW, AttributeBlock, Attributes
 from gml.model.sequences.chain_field import ChainField
-from gml.model.sequences.feature_table import FeatureTable
+from gml.model.sequences.feature_table import FeatureTable, require_pairs_of_labels
 
 _Weights = dict[str, float]
 
@@ -101,6 +101,8 @@ class _Reader:
         labels = target.levels or ()
         if not 2 <= len(labels) <= MAX_LEVELS:
             raise self._bad(f"the target must have 2 to {MAX_LEVELS} levels, not {len(labels)}")
+        # The transitions, and as much again for what is asked of them.
+        require_pairs_of_labels(len(labels), 2)
         window = found.get("window")
         if (
             isinstance(window, bool)
@@ -187,14 +189,14 @@ class _Reader:
 
     def _text(self, value: Any, name: str) -> str:
         if not isinstance(value, str):
-            raise self._bad(f"{name} must be a text")
+            raise self._bad(f"{name} must be text")
         return value
 
     def _texts(self, value: Any, name: str) -> tuple[str, ...]:
         if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-            raise self._bad(f"{name} must be a list of texts")
+            raise self._bad(f"{name} must be a list of text")
         if len(set(value)) < len(value):
-            raise self._bad(f"{name} must be different texts")
+            raise self._bad(f"{name} must not repeat")
         return tuple(value)
 
     def _bad(self, what: str) -> DataError:

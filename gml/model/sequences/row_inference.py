@@ -19,6 +19,7 @@ from gml.data.dataset import Dataset, missing_mask
 from gml.data.levels import NA_LEVEL
 from gml.data.options import ReadOptions
 from gml.data.sequences import SequenceRows, read_sequences, sequences_of
+from gml.data.source import ByteSource
 from gml.errors import DataError, UsageError, parameter, quote
 from gml.model.prediction_metrics import Tally
 from gml.model.row_answers import DecodedRows, LevelPredictions, RowAnswers, RowMarginals
@@ -70,12 +71,16 @@ class ChainRowInference:
         ignore_unknown: bool = False,
         reading: ReadOptions | None = None,
         threads: int | None = None,
+        source: ByteSource | None = None,
     ) -> RowAnswers:
-        """Return the answers for all rows of a table, in its order, and how good they are."""
+        """Return the answers for all rows of a table, in its order, and how good they are.
+
+        `source` has the bytes of a file that is open already.
+        """
         if missing not in _MISSING:
             choices = " or ".join(map(repr, _MISSING))
             raise UsageError(f"{parameter('missing')} must be {choices}, not {missing!r}")
-        rows = self._rows(data, missing, reading or ReadOptions())
+        rows = self._rows(data, missing, reading or ReadOptions(), source)
         if not ignore_unknown:
             self._require_known(rows)
         found = ChainAnswers(self.field, rows, threads=threads)
@@ -92,7 +97,7 @@ class ChainRowInference:
             return replace(answers, metrics=found.metrics("viterbi"))
         if isinstance(answers, LevelPredictions):
             tally = Tally(self.field.target.name, self.field.labels)
-            tally.add(answers, found.true_codes())
+            tally.add(answers, found.true_codes(), losses=found.losses)
             return replace(answers, metrics=tally.metrics())
         return answers
 
@@ -112,20 +117,20 @@ class ChainRowInference:
         data: str | os.PathLike[str] | Dataset | pd.DataFrame,
         missing: str,
         reading: ReadOptions,
+        source: ByteSource | None,
     ) -> SequenceRows:
         field = self.field
         policy = "level" if missing == "level" else "available"
         if isinstance(data, Dataset):
-            names = [field.sequence, field.target.name, *field.inputs]
-            table = data.select([name for name in names if name in data.names])
             return sequences_of(
-                table,
+                data,
                 sequence=field.sequence,
                 target=field.target.name,
+                inputs=field.inputs,
                 missing=policy,
                 is_training=False,
             )
-        options = prediction_options(field, replace(reading, missing=policy))
+        options = prediction_options(field.attributes, replace(reading, missing=policy))
         return read_sequences(
             data,
             options,
@@ -133,6 +138,7 @@ class ChainRowInference:
             target=field.target.name,
             inputs=field.inputs,
             is_training=False,
+            source=source,
         )
 
     def _require_known(self, rows: SequenceRows) -> None:

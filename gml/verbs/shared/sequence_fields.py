@@ -12,6 +12,7 @@ from gml.data.options import ReadingKeywords, ReadOptions
 from gml.data.sequences import SequenceRows, read_sequences, sequences_of
 from gml.errors import UsageError, parameter
 from gml.graph.provenance import Provenance
+from gml.model.sequences.attributes import Attributes
 from gml.model.sequences.chain_field import ChainField
 from gml.model.sequences.decoding import prediction_options
 from gml.model.sequences.estimation import estimate_chain
@@ -40,20 +41,21 @@ def train_field(
     rows = _sequences(data, options, sequence=sequence, target=target)
     reporter().note(f"{rows.n_rows} rows in {rows.n_sequences} sequences")
 
-    def held_out(field: ChainField) -> SequenceRows:
-        assert holdout is not None
-        return _sequences(
+    judged_by = None
+    if holdout is not None:
+        # Before training, so that what is wrong with the file is said at once.
+        wanted = replace(options_for(holdout, reading), digest=False)
+        judged_by = _sequences(
             holdout,
-            prediction_options(field, replace(options_for(holdout, reading), digest=False)),
+            prediction_options(Attributes.seen_in(rows, 0), wanted),
             sequence=sequence,
             target=target,
-            inputs=field.inputs,
+            inputs=rows.inputs.names,
         )
-
     field, complete = estimate_chain(
         rows,
         window=window,
-        holdout=None if holdout is None else held_out,
+        holdout=judged_by,
         deadline=deadline,
         **how,
     )
@@ -78,8 +80,7 @@ def _sequences(
             f"{parameter('sequence')} needs rows in their order: give a path, a frame or a Dataset"
         )
     if isinstance(data, Dataset):
-        used = data if inputs is None else data.select([sequence, target, *inputs])
-        return sequences_of(used, sequence=sequence, target=target)
+        return sequences_of(data, sequence=sequence, target=target, inputs=inputs)
     return read_sequences(
         cast("Any", data), options, sequence=sequence, target=target, inputs=inputs
     )

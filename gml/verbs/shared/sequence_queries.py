@@ -1,20 +1,24 @@
-"""What a chain field says of each row of a file, as CSV text: the file is read as a whole."""
+"""What a chain field says of each row of a file, as CSV text.
+
+The file is read twice, as all rows of a sequence bear on the answer for its first; what comes
+through a pipe is kept on disk in between.
+"""
 
 from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gml.data.options import ReadOptions
-from gml.data.records import open_records
-from gml.errors import UsageError, parameter, place, quote
-from gml.ledger import wants_digest
+from gml.data.records import Records, records_of
+from gml.data.rereading import rereadable
+from gml.errors import DataError, UsageError, parameter, place, quote
+from gml.ledger import note_digest, wants_digest
 from gml.model.row_answers import DecodedRows, LevelPredictions
 from gml.model.sequences.chain_field import ChainField
 from gml.model.sequences.row_inference import ChainRowInference
-from gml.path_kinds import is_file, is_there
 from gml.verbs.shared.answer_text import answer_cells, csv_line
 
 _BLOCK_ROWS = 1 << 14
@@ -50,29 +54,45 @@ def csv_of_sequences(
     needs_truth: bool,
 ) -> Iterator[bytes]:
     """Yield CSV text: the columns of a file of sequences, followed by an answer for each row."""
-    if os.fspath(batch) == "-" or (is_there(batch) and not is_file(batch)):
-        raise UsageError(
-            f"{parameter('batch')}: a field of sequences reads its rows twice, so they must be in "
-            "a file"
-        )
-    answers = asked.about(batch, missing=missing, ignore_unknown=ignore_unknown, reading=reading)
-    metrics = answers.metrics if isinstance(answers, DecodedRows | LevelPredictions) else None
-    if metrics is None and needs_truth:
-        raise UsageError(
-            f"{parameter('metrics')}: {place(batch)} has no column {quote(asked.targets[0])}, so "
-            "that there is no truth to compare with"
-        )
-    with open_records(batch, reading, digest=wants_digest(batch)) as records:
-        taken = [name for name in asked.columns if name in records.names]
-        if taken:
-            raise UsageError(f"there is a column {quote(taken[0])} already")
-        text = csv_line([*records.names, *asked.columns], safe_csv)
-        pairs = zip(records.rows, answer_cells(answers), strict=True)
-        while block := list(itertools.islice(pairs, _BLOCK_ROWS)):
-            yield text + b"".join(
-                csv_line([*fields, *found], safe_csv) for (_, fields), found in block
+    hashed = wants_digest(batch)
+    with rereadable(batch, digest=hashed) as reopen:
+        with reopen(False) as source:
+            answers = asked.about(
+                batch,
+                missing=missing,
+                ignore_unknown=ignore_unknown,
+                reading=reading,
+                source=source,
             )
-            text = b""
-        yield text
+        metrics = answers.metrics if isinstance(answers, DecodedRows | LevelPredictions) else None
+        if metrics is None and needs_truth:
+            raise UsageError(
+                f"{parameter('metrics')}: {place(batch)} has no column "
+                f"{quote(asked.targets[0])}, so that there is no truth to compare with"
+            )
+        with reopen(hashed) as source:
+            records = records_of(source, batch, reading)
+            taken = [name for name in asked.columns if name in records.names]
+            if taken:
+                raise UsageError(f"there is a column {quote(taken[0])} already")
+            text = csv_line([*records.names, *asked.columns], safe_csv)
+            pairs = _together(records, answer_cells(answers))
+            while block := list(itertools.islice(pairs, _BLOCK_ROWS)):
+                yield text + b"".join(
+                    csv_line([*fields, *found], safe_csv) for fields, found in block
+                )
+                text = b""
+            yield text
+            note_digest(batch, source.digest())
     if metrics is not None and judge is not None:
         judge(metrics)
+
+
+def _together(
+    records: Records, answers: Iterable[Sequence[str]]
+) -> Iterator[tuple[list[str], Sequence[str]]]:
+    """Yield each record with its answer; a file that has other rows by now is refused."""
+    for record, found in itertools.zip_longest(records.rows, answers):
+        if record is None or found is None:
+            raise DataError(f"{records.where}: changed while it was read; try again")
+        yield record[1], found
