@@ -77,6 +77,18 @@ def test_truncated_normal(centre, sd):
     assert found.multipliers[1] == pytest.approx(centre / sd**2, rel=1e-9)
 
 
+@pytest.mark.parametrize("short", [5e-5, 1e-5, 1e-7])
+def test_mass_in_thin_layers_at_both_ends(short):
+    """The density is exp(−rate · x(1 − x)): from series in 1 / rate, with E x(1 − x) = short."""
+    found = density((0, 1), mean=0.5, variance=0.25 - short)
+    rate = 1 / short + 2 + 16 * short
+    assert found.multipliers == pytest.approx({1: -rate, 2: rate}, rel=3e-9)
+    entropy = math.log(2 * short) + 1 + 2 * short + 8 * short**2
+    assert found.entropy == pytest.approx(entropy, abs=2e-9)
+    assert found.variance == pytest.approx(0.25 - short, rel=1e-12)
+    assert found.cumulative([0.25, 0.75]) == pytest.approx([0.5, 0.5], abs=1e-12)
+
+
 def test_normal_on_the_half_line():
     law = stats.truncnorm(-1.0, 40.0, 1.0, 1.0)
     require_same(density((0, None), mean=float(law.mean()), variance=float(law.var())), law)
