@@ -42,7 +42,7 @@ _TOLERANCE = 1e-9
 _SMALL_SHARE = 1e-3
 _SQUARED = 1e-14
 _SAME = 1e-10
-_MOST_STEPS = 300
+_MOST_STEPS = 150
 _MOST_CUTS = 60
 # How steeply the highest power first goes down, at its own size: tried one after the other.
 _FIRST_SLOPES = (0.02, 0.5, 0.002)
@@ -51,6 +51,8 @@ _REACHES = (1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0)
 _ROUGHLY = 1e-6
 _MOST_EVALUATIONS = 6000
 _LARGEST_MULTIPLIER = 1e30
+_NOT_FOUND = "no density of largest entropy was found"
+_NEXT_TO = "the moments are next to those of a few points, or of mass far out"
 # How far the exponent may rise between the points of a rule, at most, and some more.
 _BETWEEN_POINTS = 10.0
 
@@ -171,10 +173,7 @@ def _fitted(problem: _Problem, powers: tuple[int, ...]) -> _Fit:
         if found is not None and found.is_met:
             return found
     reached = "" if found is None else f"; the residual is {found.residual:.3g}"
-    raise CannotAnswer(
-        f"{problem.title}: no density of largest entropy was found: the moments are next to those "
-        f"of a few points, or of mass far out{reached}"
-    )
+    raise CannotAnswer(f"{problem.title}: {_NOT_FOUND}: {_NEXT_TO}{reached}")
 
 
 def _starts(problem: _Problem, powers: tuple[int, ...]) -> Iterator[Vector]:
@@ -197,7 +196,7 @@ def _starts(problem: _Problem, powers: tuple[int, ...]) -> Iterator[Vector]:
         size = frame.moments[1] - frame.low if top == 1 else abs(frame.moments[top])
         found[-1] = -1 / (top * size) if size > 0 else -1.0
         yield found
-    yield from _truncated(problem, powers)
+        yield from _truncated(problem, powers)
 
 
 def _starts_above(
@@ -213,6 +212,7 @@ def _starts_above(
     except _OutOfTime:
         raise
     except CannotAnswer:
+        yield from _truncated(problem, powers)
         return
     frame, top = problem.frame, powers[-1]
     multipliers = np.zeros(len(powers))
@@ -228,6 +228,7 @@ def _starts_above(
             return
     if powers == (1, 2) and wanted < 0.5 * own:
         yield np.array([0.0, -0.5 / wanted])
+    yield from _truncated(problem, powers)
     for slope in _FIRST_SLOPES:
         multipliers[-1] = -slope / max(abs(own), 1.0)
         yield multipliers.copy()
@@ -263,9 +264,8 @@ def _truncated(problem: _Problem, powers: tuple[int, ...]) -> Iterator[Vector]:
 def _too_large(problem: _Problem, lower: tuple[int, ...], multipliers: Vector, top: int) -> str:
     """Say that the highest moment is above that of the density without it."""
     frame, sign = problem.frame, problem.sign**top
-    given = problem.given.moments[top]
+    given, about = problem.given.moments[top], ""
     own = sign * _expectation(frame, lower, multipliers, top, raw=True)
-    about = ""
     if f"{given:.6g}" == f"{own:.6g}":
         about = f" about {problem.sign * frame.centre:g}"
         given = sign * frame.moments[top] * frame.scale**top
@@ -307,8 +307,7 @@ class _Point(NamedTuple):
     off: float
     """The largest difference of a moment, relative to moments above 1."""
     is_proof: bool
-    """Whether it proves that no distribution has the moments: all of the exponent lies below its
-    expectation."""
+    """Whether no distribution has the moments, as the exponent is below its expectation."""
 
 
 def _dual(frame: Frame, powers: tuple[int, ...], x: Vector) -> _Point | None:
@@ -365,19 +364,16 @@ def _newton(problem: _Problem, frame: Frame, powers: tuple[int, ...], start: Vec
         x, here, iterations = x + t * direction, following, iterations + 1
     if here is None:
         return None
-    spread = float(np.sqrt((here.centred**2).sum(axis=0)).min())
-    return _Fit(x, here.off, iterations, spread)
+    return _Fit(x, here.off, iterations, math.sqrt((here.centred**2).sum(axis=0).min()))
 
 
 def _spend(problem: _Problem) -> None:
     """Count one more evaluation, and give up where there have been too many."""
     problem.left -= 1
-    if problem.left >= 0 and not problem.deadline.passed:
-        return
-    why = "the moments are next to those of a few points, or of mass far out"
-    if problem.left >= 0:
-        why = f"{parameter('max_seconds')} passed"
-    raise _OutOfTime(f"{problem.title}: no density of largest entropy was found: {why}")
+    if problem.left < 0:
+        raise _OutOfTime(f"{problem.title}: {_NOT_FOUND}: {_NEXT_TO}")
+    if problem.deadline.passed:
+        raise _OutOfTime(f"{problem.title}: {_NOT_FOUND}: {parameter('max_seconds')} passed")
 
 
 def _newton_direction(centred: Vector, gradient: Vector) -> Vector | None:
