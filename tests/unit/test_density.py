@@ -163,7 +163,7 @@ def test_skewed_moments_beyond_the_normal():
 
 def test_time_is_bounded():
     given = NumericMoments("x", (0.0, 1.0), {1: 0.3})
-    with pytest.raises(CannotAnswer, match="was found: `max_seconds` passed"):
+    with pytest.raises(CannotAnswer, match="`max_seconds` passed with a residual of"):
         fit_density(given, deadline=Deadline(0))
     assert fit_density(given, deadline=Deadline(60)).mean == pytest.approx(0.3, abs=1e-12)
 

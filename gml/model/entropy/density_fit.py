@@ -33,6 +33,7 @@ from gml.model.entropy.constraints import NumericMoments
 from gml.model.entropy.density import Density
 from gml.model.entropy.moment_frame import Frame, framed, require_moments
 from gml.model.entropy.quadrature import polynomial, rule_of
+from gml.model.undirected.fitting import OutOfTime
 from gml.progress import Deadline
 from gml.stopping import check_stopped
 
@@ -55,10 +56,6 @@ _NOT_FOUND = "no density of largest entropy was found"
 _NEXT_TO = "the moments are next to those of a few points, or of mass far out"
 # How far the exponent may rise between the points of a rule, at most, and some more.
 _BETWEEN_POINTS = 10.0
-
-
-class _OutOfTime(CannotAnswer):
-    """Unlike other refusals, not to be taken for one of the lower moments alone."""
 
 
 @dataclass
@@ -209,7 +206,7 @@ def _starts_above(
     """
     try:
         below = _fitted(problem, lower)
-    except _OutOfTime:
+    except OutOfTime:
         raise
     except CannotAnswer:
         yield from _truncated(problem, powers)
@@ -350,7 +347,7 @@ def _newton(problem: _Problem, frame: Frame, powers: tuple[int, ...], start: Vec
         slope = float(here.gradient @ direction)
         t, following = 1.0, None
         for _ in range(_MOST_CUTS):
-            _spend(problem)
+            _spend(problem, here.off)
             tried = _dual(frame, powers, x + t * direction)
             if tried is not None:
                 up = float(tried.gradient @ direction)
@@ -367,13 +364,15 @@ def _newton(problem: _Problem, frame: Frame, powers: tuple[int, ...], start: Vec
     return _Fit(x, here.off, iterations, math.sqrt((here.centred**2).sum(axis=0).min()))
 
 
-def _spend(problem: _Problem) -> None:
+def _spend(problem: _Problem, off: float) -> None:
     """Count one more evaluation, and give up where there have been too many."""
     problem.left -= 1
     if problem.left < 0:
-        raise _OutOfTime(f"{problem.title}: {_NOT_FOUND}: {_NEXT_TO}")
+        raise OutOfTime(f"{problem.title}: {_NOT_FOUND}: {_NEXT_TO}")
     if problem.deadline.passed:
-        raise _OutOfTime(f"{problem.title}: {_NOT_FOUND}: {parameter('max_seconds')} passed")
+        raise OutOfTime(
+            f"{problem.title}: {parameter('max_seconds')} passed with a residual of {off:.3g}"
+        )
 
 
 def _newton_direction(centred: Vector, gradient: Vector) -> Vector | None:
