@@ -103,7 +103,8 @@ class Density:
         """The probabilities around the points of the rule."""
         found: Vector = self._rule.weights * np.exp(self._exponent(self._rule.points) - self._log_z)
         # Beside large exponents ln Z has lost the digits that make the sum 1.
-        return found / found.sum()
+        found /= found.sum()
+        return found
 
     @property
     def mean(self) -> float:

@@ -43,7 +43,7 @@ _TOLERANCE = 1e-9
 _SMALL_SHARE = 1e-3
 _SQUARED = 1e-14
 _SAME = 1e-10
-_MOST_STEPS = 150
+_MOST_STEPS = 300
 _MOST_CUTS = 60
 # How steeply the highest power first goes down, at its own size: tried one after the other.
 _FIRST_SLOPES = (0.02, 0.5, 0.002)
