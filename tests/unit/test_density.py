@@ -12,6 +12,9 @@ from scipy import stats
 import gml
 from gml.errors import CannotAnswer, DataError, GraphError, UsageError
 from gml.formats.density import DENSITY_WRITERS, draws_csv
+from gml.model.entropy.constraints import NumericMoments
+from gml.model.entropy.density_fit import fit_density
+from gml.progress import Deadline
 from gml.verbs.maxent import draw_density
 
 SHARES = [0.001, 0.05, 0.5, 0.9, 0.9999]
@@ -77,6 +80,29 @@ def test_truncated_normal(centre, sd):
     assert found.multipliers[1] == pytest.approx(centre / sd**2, rel=1e-9)
 
 
+@pytest.mark.parametrize("short", [5e-5, 1e-5, 1e-7])
+def test_mass_in_thin_layers_at_both_ends(short):
+    """The density is exp(−rate · x(1 − x)): from series in 1 / rate, with E x(1 − x) = short."""
+    found = density((0, 1), mean=0.5, variance=0.25 - short)
+    rate = 1 / short + 2 + 16 * short
+    assert found.multipliers == pytest.approx({1: -rate, 2: rate}, rel=3e-9)
+    entropy = math.log(2 * short) + 1 + 2 * short + 8 * short**2
+    assert found.entropy == pytest.approx(entropy, abs=2e-9)
+    assert found.variance == pytest.approx(0.25 - short, rel=1e-12)
+    assert found.cumulative([0.25, 0.75]) == pytest.approx([0.5, 0.5], abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("support", "mean", "variance"),
+    [((0, 100), 30, 1e-6), ((0, None), 1, 1e-9), ((None, 0), -1, 1e-9), ((-1e6, 1e6), 0.5, 1e-4)],
+)
+def test_narrow_on_a_wide_support(support, mean, variance):
+    """The ends are too far away to count: it is normal."""
+    found = density(support, mean=mean, variance=variance)
+    require_same(found, stats.norm(mean, math.sqrt(variance)))
+    assert found.multipliers[2] == pytest.approx(-0.5 / variance, rel=1e-9)
+
+
 def test_normal_on_the_half_line():
     law = stats.truncnorm(-1.0, 40.0, 1.0, 1.0)
     require_same(density((0, None), mean=float(law.mean()), variance=float(law.var())), law)
@@ -98,6 +124,54 @@ def test_four_moments():
     alone = density(moments={"4": fourth})
     assert alone.multipliers[4] == pytest.approx(-0.25, abs=1e-10)
     assert alone.entropy == pytest.approx(found.entropy, abs=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("support", "multipliers"),
+    [
+        ((0, None), {1: -4, 2: 1.2, 3: -0.11}),
+        ((None, 0), {1: 4, 2: 1.2, 3: 0.11}),
+        ((None, None), {2: -4, 4: 1, 6: -0.065}),
+        ((None, None), {1: 0.3, 2: 1.5, 3: -0.1, 4: -0.25}),
+        ((1, 3), {2: 2, 5: -0.03}),
+    ],
+)
+def test_multipliers_come_back(support, multipliers):
+    """Of moments by sums over a fine grid; some of the lower ones alone have no maximum."""
+    low = -30 if support[0] is None else support[0]
+    high = 30 if support[1] is None else support[1]
+    x, step = np.linspace(low, high, 400_001, retstep=True)
+    heights = np.exp(sum(value * x**k for k, value in multipliers.items()))
+    # Simpson's rule.
+    weights = np.where(np.arange(len(x)) % 2, 4.0, 2.0) * heights
+    weights[[0, -1]] /= 2
+    total = weights.sum()
+    moments = {str(k): float(weights @ x**k) / total for k in multipliers}
+    found = density(support, moments=moments)
+    assert found.multipliers == pytest.approx(multipliers, rel=1e-8)
+    assert found.log_normaliser == pytest.approx(math.log(total * step / 3), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "moments",
+    [
+        {1: 0, 2: 1, 3: -0.159635, 4: 3.067879},
+        {1: 0.29346190711131115, 2: 1.0630702168788693, 3: 0.8587619319040677, 4: 3.4471076015003},
+    ],
+)
+def test_skewed_moments_beyond_the_normal(moments):
+    """The fourth moment is above that of the normal density; the third makes a maximum of it."""
+    found = density(moments={str(k): value for k, value in moments.items()})
+    for power, value in moments.items():
+        assert found.expectation(power) == pytest.approx(value, abs=1e-10)
+    assert found.multipliers[4] < 0
+
+
+def test_time_is_bounded():
+    given = NumericMoments("x", (0.0, 1.0), {1: 0.3})
+    with pytest.raises(CannotAnswer, match="`max_seconds` passed with a residual of"):
+        fit_density(given, deadline=Deadline(0))
+    assert fit_density(given, deadline=Deadline(60)).mean == pytest.approx(0.3, abs=1e-12)
 
 
 def test_moments_with_gaps():
@@ -127,6 +201,17 @@ def test_moments_with_gaps():
         ({"support": (0, 1), "mean": 1}, "only a distribution on a few points on [0, 1]"),
         ({"support": (0, None), "mean": 1, "variance": 0}, "only a distribution on a few points"),
         ({"support": (0, 1), "mean": 0.5, "variance": 0.25}, "only a distribution on a few points"),
+        ({"support": (0, 1), "moments": {"2": 1}}, "next to those of a few points"),
+        ({"support": (None, 0), "mean": 0}, "only a distribution on a few points on [-inf, 0]"),
+        (
+            {"support": (None, 0), "moments": {"1": -1, "2": 2, "3": -7}},
+            "E x^3 = -7 is less than the -6 of the one without this moment, and mass far out "
+            "lowers it",
+        ),
+        (
+            {"support": (1e6, None), "mean": 1e6 + 1, "variance": 1.5},
+            "E x^2 = 1.5 about 1e+06 is more than the 1 of the one",
+        ),
     ],
 )  # fmt: skip
 def test_where_there_is_no_maximum(given, message):
@@ -144,6 +229,12 @@ def test_where_there_is_no_maximum(given, message):
         ({"mean": 0, "moments": {"2": -1}}, "no distribution on [-inf, inf]"),
         ({"mean": 0, "variance": 1, "moments": {"3": 2, "4": 3}}, "no distribution"),
         ({"moments": {"2": -1}}, "an E x^2 that is not positive"),
+        ({"support": (None, -1), "mean": 2}, "no distribution on [-inf, -1] has these moments"),
+        ({"support": (0, 1), "moments": {"2": 1.2}}, "no distribution on [0, 1] has these moments"),
+        ({"support": (0, 1), "moments": {"2": 0.5, "3": 0.6}}, "no distribution on [0, 1]"),
+        ({"support": (0, None), "moments": {"1": 1, "3": 0.9}}, "no distribution on [0, inf]"),
+        ({"support": (None, 0), "moments": {"1": -1, "3": -0.9}}, "no distribution on [-inf, 0]"),
+        ({"moments": {"1": 1.2, "4": 1}}, "no distribution on [-inf, inf]"),
     ],
 )  # fmt: skip
 def test_moments_that_no_distribution_has(given, message):

@@ -102,6 +102,8 @@ class Density:
     def _masses(self) -> Vector:
         """The probabilities around the points of the rule."""
         found: Vector = self._rule.weights * np.exp(self._exponent(self._rule.points) - self._log_z)
+        # Beside large exponents ln Z has lost the digits that make the sum 1.
+        found /= found.sum()
         return found
 
     @property
@@ -119,8 +121,8 @@ class Density:
     @functools.cached_property
     def entropy(self) -> float:
         """The differential entropy, −E ln density, in nats."""
-        expected = float((self._masses * self._exponent(self._rule.points)).sum())
-        return self._log_z - expected + math.log(self.scale)
+        logs = self._exponent(self._rule.points) - self._log_z
+        return math.log(self.scale) - float((self._masses * logs).sum())
 
     def density(self, x: Sequence[float] | Vector) -> Vector:
         """Return the density at some points; 0 outside of the support."""
@@ -166,7 +168,7 @@ class Density:
         edges = self._rule.edges
         panel = np.clip(np.searchsorted(self._cumulative, p, side="right") - 1, 0, len(edges) - 2)
         u = self._root(panel, p - self._cumulative[panel])
-        found: Vector = self.centre + self.scale * u
+        found: Vector = np.clip(self.centre + self.scale * u, *self.support)
         found = np.where(p == 0, self.support[0], np.where(p == 1, self.support[1], found))
         return found
 

@@ -1,11 +1,13 @@
 """The density of largest entropy with given moments, and why there may be none.
 
 The dual ln Z(λ) − λ·m is minimised by Newton's method on the integrals of quadrature.py; it is
-solved for the lower moments first. Its Hessian is the covariance of the powers, of which a QR
-decomposition is taken rather than the matrix itself, whose condition is the square.
+solved for the lower moments first, or on an interval where these alone have no solution. Its
+Hessian is the covariance of the powers, of which a QR decomposition is taken rather than the
+matrix itself, whose condition is the square.
 
 *No distribution has the moments* (exit 3), or only distributions on a few points, which have no
-density (exit 4): moment_frame.py finds out.
+density (exit 4): moment_frame.py finds out. Where powers are missing, the dual does: it has no
+bound, and multipliers whose exponent lies below its expectation on all of the support prove it.
 
 *No density of largest entropy exists* (exit 4)
 - without a moment on a half line, or without one of even order on the whole line: there the
@@ -19,35 +21,68 @@ density (exit 4): moment_frame.py finds out.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.errors import CannotAnswer, parameter, quote
+from gml.errors import CannotAnswer, DataError, parameter, quote
 from gml.model.entropy.constraints import NumericMoments
 from gml.model.entropy.density import Density
 from gml.model.entropy.moment_frame import Frame, framed, require_moments
 from gml.model.entropy.quadrature import polynomial, rule_of
 from gml.model.undirected.fitting import OutOfTime
 from gml.progress import Deadline
+from gml.stopping import check_stopped
 
 Vector = NDArray[np.float64]
 
 _TOLERANCE = 1e-9
+_SMALL_SHARE = 1e-3
 _SQUARED = 1e-14
 _SAME = 1e-10
 _MOST_STEPS = 300
 _MOST_CUTS = 60
 # How steeply the highest power first goes down, at its own size: tried one after the other.
 _FIRST_SLOPES = (0.02, 0.5, 0.002)
+# The ends of intervals tried in place of a support without an end, in sizes of the moments.
+_REACHES = (1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0)
+_ROUGHLY = 1e-6
+_MOST_EVALUATIONS = 6000
+_LARGEST_MULTIPLIER = 1e30
+_NOT_FOUND = "no density of largest entropy was found"
+_NEXT_TO = "the moments are next to those of a few points, or of mass far out"
+# How far the exponent may rise between the points of a rule, at most, and some more.
+_BETWEEN_POINTS = 10.0
+
+
+@dataclass
+class _Problem:
+    """What is asked for, as the user and as the solver see it, and what may still be spent."""
+
+    given: NumericMoments
+    frame: Frame
+    title: str
+    where: str
+    sign: float
+    """−1 if the frame is a mirror image."""
+    deadline: Deadline
+    left: int = _MOST_EVALUATIONS
 
 
 class _Fit(NamedTuple):
     multipliers: Vector
     residual: float
     iterations: int
+    spread: float = math.inf
+    """The least standard deviation of a power."""
+
+    @property
+    def is_met(self) -> bool:
+        """Whether what is left is small, and small beside the width of the density."""
+        return self.residual <= min(_TOLERANCE, _SMALL_SHARE * self.spread)
 
 
 def fit_density(given: NumericMoments, *, deadline: Deadline | None = None) -> Density:
@@ -63,21 +98,24 @@ def fit_density(given: NumericMoments, *, deadline: Deadline | None = None) -> D
     gml.errors.CannotAnswer: 'x': no density has the largest entropy: E x^2 = 2.5 is more than the \
 2 of the one without this moment, and mass far out raises it at no cost
     """
-    low, high = given.support
-    if math.isinf(low) and math.isfinite(high):
-        return _mirrored(given, deadline)
     title = quote(given.name)
     powers = tuple(sorted(given.moments))
     _require_bound(given, title)
-    frame = framed(given, title)
-    require_moments(frame, powers, title)
-    found = _fitted(frame, powers, title, deadline or Deadline())
+    low, high = given.support
+    # A half line without a lower end is solved as its mirror image.
+    is_mirrored = math.isinf(low) and math.isfinite(high)
+    frame = framed(_mirrored(given) if is_mirrored else given, title)
+    where = f"on [{low:g}, {high:g}]"
+    require_moments(frame, powers, title, where=where)
+    sign = -1.0 if is_mirrored else 1.0
+    problem = _Problem(given, frame, title, where, sign, deadline or Deadline())
+    found = _fitted(problem, powers)
     return Density(
         given.name,
         given.support,
         powers,
-        tuple(found.multipliers.tolist()),
-        frame.centre,
+        tuple(sign**k * value for k, value in zip(powers, found.multipliers.tolist(), strict=True)),
+        sign * frame.centre,
         frame.scale,
         dict(given.moments),
         found.residual,
@@ -85,19 +123,10 @@ def fit_density(given: NumericMoments, *, deadline: Deadline | None = None) -> D
     )
 
 
-def _mirrored(given: NumericMoments, deadline: Deadline | None) -> Density:
+def _mirrored(given: NumericMoments) -> NumericMoments:
     low, high = given.support
     moments = {k: value * (-1) ** k for k, value in given.moments.items()}
-    mirror = replace(given, support=(-high, -low), moments=moments)
-    found = fit_density(mirror, deadline=deadline)
-    signs = [(-1.0) ** power for power in found.powers]
-    return replace(
-        found,
-        support=given.support,
-        scaled=tuple(s * m for s, m in zip(signs, found.scaled, strict=True)),
-        centre=-found.centre,
-        given=dict(given.moments),
-    )
+    return replace(given, support=(-high, -low), moments=moments)
 
 
 def _require_bound(given: NumericMoments, title: str) -> None:
@@ -129,65 +158,121 @@ def _require_bound(given: NumericMoments, title: str) -> None:
 # ---------------------------------------------------------------------- the multipliers
 
 
-def _fitted(frame: Frame, powers: tuple[int, ...], title: str, deadline: Deadline) -> _Fit:
-    """Solve for one moment after the other, from the lowest."""
+def _fitted(problem: _Problem, powers: tuple[int, ...]) -> _Fit:
+    """Solve from one start after the other."""
     if not powers:
         return _Fit(np.zeros(0), 0.0, 0)
-    is_bounded = math.isfinite(frame.low) and math.isfinite(frame.high)
     found: _Fit | None = None
-    for slope in _FIRST_SLOPES:
-        start = _start(frame, powers, title, deadline, is_bounded, slope)
-        tried = _newton(frame, powers, start, title, deadline)
+    for start in _starts(problem, powers):
+        tried = _newton(problem, problem.frame, powers, start)
         if tried is not None and (found is None or tried.residual < found.residual):
             found = tried
-        if is_bounded or (found is not None and found.residual <= _TOLERANCE):
-            break
-    if found is None or found.residual > _TOLERANCE:
-        reached = "" if found is None else f"; the residual is {found.residual:.3g}"
-        raise CannotAnswer(
-            f"{title}: no density of largest entropy was found: the moments are next to those of "
-            f"a few points, or of mass far out{reached}"
-        )
-    return found
+        if found is not None and found.is_met:
+            return found
+    reached = "" if found is None else f"; the residual is {found.residual:.3g}"
+    raise CannotAnswer(f"{problem.title}: {_NOT_FOUND}: {_NEXT_TO}{reached}")
 
 
-def _start(
-    frame: Frame,
-    powers: tuple[int, ...],
-    title: str,
-    deadline: Deadline,
-    is_bounded: bool,
-    slope: float,
-) -> Vector:
-    if is_bounded:
-        return np.zeros(len(powers))
+def _starts(problem: _Problem, powers: tuple[int, ...]) -> Iterator[Vector]:
+    """Yield multipliers to start from; refuse a highest moment that is too large."""
+    frame = problem.frame
+    if math.isfinite(frame.high):
+        yield _bounded_start(frame, powers)
+        yield np.zeros(len(powers))
+        return
     lower, top = powers[:-1], powers[-1]
     is_line = math.isinf(frame.low)
     if is_line and lower and lower[-1] % 2:
         lower = lower[:-1]
     is_possible = any(k % 2 == 0 for k in lower) if is_line else bool(lower)
-    if not is_possible:
+    if is_possible:
+        yield from _starts_above(problem, powers, lower)
+    else:
         # Alone, or with odd ones on the line: a scale from the highest moment itself.
         found = np.zeros(len(powers))
-        found[-1] = -1 / (top * max(frame.moments[top], np.finfo(float).tiny))
-        return found
-    below = _fitted(frame, lower, title, deadline)
+        size = frame.moments[1] - frame.low if top == 1 else abs(frame.moments[top])
+        found[-1] = -1 / (top * size) if size > 0 else -1.0
+        yield found
+        yield from _truncated(problem, powers)
+
+
+def _starts_above(
+    problem: _Problem, powers: tuple[int, ...], lower: tuple[int, ...]
+) -> Iterator[Vector]:
+    """Yield starts from the solution for the lower moments, if there is one.
+
+    Where these alone have no solution, as the highest of them is too large, one more moment may
+    well have: it holds back the mass far out.
+    """
+    try:
+        below = _fitted(problem, lower)
+    except OutOfTime:
+        raise
+    except CannotAnswer:
+        yield from _truncated(problem, powers)
+        return
+    frame, top = problem.frame, powers[-1]
     multipliers = np.zeros(len(powers))
     multipliers[: len(lower)] = below.multipliers
     own = _expectation(frame, lower, below.multipliers, top)
     wanted = frame.moments[top]
-    is_symmetric = len(lower) == len(powers) - 1 or _is_met(frame, powers, lower, below)
-    if is_symmetric and wanted > own * (1 + _SAME):
-        scale = frame.scale**top
-        shown = "" if frame.centre == 0 else f" about {frame.centre:g}"
-        raise CannotAnswer(
-            f"{title}: no density has the largest entropy: E x^{top} = {wanted * scale:.6g}{shown} "
-            f"is more than the {own * scale:.6g} of the one without this moment, and mass far out "
-            "raises it at no cost"
-        )
-    if not (is_symmetric and abs(wanted - own) <= _SAME * own):
-        multipliers[-1] = -slope / max(own, 1.0)
-    return multipliers
+    same = _SAME * max(1.0, abs(own))
+    if len(lower) == len(powers) - 1 or _is_met(frame, powers, lower, below):
+        if wanted > own + same:
+            raise CannotAnswer(_too_large(problem, lower, below.multipliers, top))
+        if wanted >= own - same:
+            yield multipliers
+            return
+    if powers == (1, 2) and wanted < 0.5 * own:
+        yield np.array([0.0, -0.5 / wanted])
+    yield from _truncated(problem, powers)
+    for slope in _FIRST_SLOPES:
+        multipliers[-1] = -slope / max(abs(own), 1.0)
+        yield multipliers.copy()
+
+
+def _bounded_start(frame: Frame, powers: tuple[int, ...]) -> Vector:
+    """Start at the uniform density, or at a normal one where the density is narrower."""
+    found = np.zeros(len(powers))
+    if powers[:2] == (1, 2):
+        variance = frame.moments[2] - frame.moments[1] ** 2
+        if 0 < variance < (frame.high - frame.low) ** 2 / 24:
+            found[:2] = frame.moments[1] / variance, -0.5 / variance
+    return found
+
+
+def _truncated(problem: _Problem, powers: tuple[int, ...]) -> Iterator[Vector]:
+    """Yield solutions on longer and longer intervals that would do without an end."""
+    frame = problem.frame
+    reach = max(1.0, *(abs(m) ** (1 / k) for k, m in frame.moments.items()))
+    start = np.zeros(len(powers))
+    for factor in _REACHES:
+        high = max(frame.low, 0.0) + factor * reach
+        low = frame.low if math.isfinite(frame.low) else -high
+        found = _newton(problem, frame._replace(low=low, high=high), powers, start)
+        if found is None or not found.residual <= _ROUGHLY:
+            start = np.zeros(len(powers))
+            continue
+        start = found.multipliers
+        if start[-1] < 0:
+            yield start
+
+
+def _too_large(problem: _Problem, lower: tuple[int, ...], multipliers: Vector, top: int) -> str:
+    """Say that the highest moment is above that of the density without it."""
+    frame, sign = problem.frame, problem.sign**top
+    given, about = problem.given.moments[top], ""
+    own = sign * _expectation(frame, lower, multipliers, top, raw=True)
+    if f"{given:.6g}" == f"{own:.6g}":
+        about = f" about {problem.sign * frame.centre:g}"
+        given = sign * frame.moments[top] * frame.scale**top
+        own = sign * _expectation(frame, lower, multipliers, top) * frame.scale**top
+    more, raises = ("more", "raises") if sign > 0 else ("less", "lowers")
+    return (
+        f"{problem.title}: no density has the largest entropy: E x^{top} = {given:.6g}{about} is "
+        f"{more} than the {own:.6g} of the one without this moment, and mass far out {raises} it "
+        "at no cost"
+    )
 
 
 def _is_met(frame: Frame, powers: tuple[int, ...], lower: tuple[int, ...], below: _Fit) -> bool:
@@ -197,71 +282,110 @@ def _is_met(frame: Frame, powers: tuple[int, ...], lower: tuple[int, ...], below
     return abs(own - frame.moments[odd]) <= _SAME * max(1.0, abs(own))
 
 
-def _expectation(frame: Frame, powers: tuple[int, ...], multipliers: Vector, power: int) -> float:
+def _expectation(
+    frame: Frame, powers: tuple[int, ...], multipliers: Vector, power: int, *, raw: bool = False
+) -> float:
+    """Return E uᵏ, or E xᵏ of the numbers before they were shifted and scaled."""
     exponents = np.array(powers)
     rule = rule_of(multipliers, exponents, frame.low, frame.high)
     values = polynomial(multipliers, exponents, rule.points)
     masses = rule.weights * np.exp(values - values.max())
-    return float((masses * rule.points**power).sum() / masses.sum())
+    points = frame.centre + frame.scale * rule.points if raw else rule.points
+    return float((masses * points**power).sum() / masses.sum())
 
 
-def _newton(
-    frame: Frame, powers: tuple[int, ...], start: Vector, title: str, deadline: Deadline
-) -> _Fit | None:
+class _Point(NamedTuple):
+    """The dual somewhere."""
+
+    value: float
+    gradient: Vector
+    centred: Vector
+    """The features less their means, times roots of masses."""
+    off: float
+    """The largest difference of a moment, relative to moments above 1."""
+    is_proof: bool
+    """Whether no distribution has the moments, as the exponent is below its expectation."""
+
+
+def _dual(frame: Frame, powers: tuple[int, ...], x: Vector) -> _Point | None:
     exponents = np.array(powers)
-    wanted = np.array([frame.moments[k] for k in powers])
-    x, iterations = start, 0
-
-    def at(x: Vector) -> tuple[float, Vector, Vector, float] | None:
-        """The value, the gradient, the features times roots of masses, and how far off."""
-        if not _is_integrable(frame, exponents, x):
-            return None
-        rule = rule_of(x, exponents, frame.low, frame.high)
-        values = polynomial(x, exponents, rule.points)
-        top = float(values.max())
-        masses = (rule.weights * np.exp(values - top)).reshape(-1)
-        total = float(masses.sum())
-        masses /= total
-        features = np.stack([rule.points.reshape(-1) ** int(k) for k in powers], axis=1)
-        means = masses @ features
-        centred = np.sqrt(masses)[:, None] * (features - means)
-        gradient = means - wanted
-        off = float(np.abs(gradient / np.maximum(1.0, np.abs(wanted))).max())
-        return top + math.log(total) - float(x @ wanted), gradient, centred, off
-
-    here = at(x)
-    if here is None:
+    if not (np.abs(x) < _LARGEST_MULTIPLIER).all() or not _is_integrable(frame, exponents, x):
         return None
-    while here[3] > _SQUARED and iterations < _MOST_STEPS:
-        if deadline.passed:
-            raise OutOfTime(
-                f"{title}: {parameter('max_seconds')} passed with a residual of {here[3]:.3g}"
-            )
-        value, gradient, centred, off = here
-        direction = _newton_direction(centred, gradient)
-        slope = float(gradient @ direction)
+    wanted = np.array([frame.moments[k] for k in powers])
+    rule = rule_of(x, exponents, frame.low, frame.high)
+    values = polynomial(x, exponents, rule.points)
+    top = float(values.max())
+    if not math.isfinite(top):
+        return None
+    masses = (rule.weights * np.exp(values - top)).reshape(-1)
+    total = float(masses.sum())
+    masses /= total
+    features = np.stack([rule.points.reshape(-1) ** int(k) for k in powers], axis=1)
+    means = masses @ features
+    centred = np.sqrt(masses)[:, None] * (features - means)
+    gradient = means - wanted
+    off = float(np.abs(gradient / np.maximum(1.0, np.abs(wanted))).max())
+    expected = float(x @ wanted)
+    rounding = 1e-12 * float(np.abs(x) @ np.abs(wanted))
+    is_proof = top + _BETWEEN_POINTS + rounding < expected
+    return _Point(top + math.log(total) - expected, gradient, centred, off, is_proof)
+
+
+def _newton(problem: _Problem, frame: Frame, powers: tuple[int, ...], start: Vector) -> _Fit | None:
+    """Minimise the dual on the support of a frame, which may be cut off."""
+    x, iterations = start, 0
+    here = _dual(frame, powers, x)
+    while here is not None and here.off > _SQUARED and iterations < _MOST_STEPS:
+        check_stopped()
+        if here.is_proof:
+            if frame is not problem.frame:
+                return None
+            raise DataError(f"{problem.title}: no distribution {problem.where} has these moments")
+        direction = _newton_direction(here.centred, here.gradient)
+        if direction is None:
+            break
+        slope = float(here.gradient @ direction)
         t, following = 1.0, None
         for _ in range(_MOST_CUTS):
-            tried = at(x + t * direction)
+            _spend(problem, here.off)
+            tried = _dual(frame, powers, x + t * direction)
             if tried is not None:
-                up = float(tried[1] @ direction)
-                if up <= -0.5 * slope and tried[0] <= value + 1e-12 * (1 + abs(value)):
+                up = float(tried.gradient @ direction)
+                most = here.value + 1e-12 * (1 + abs(here.value))
+                if up <= -0.5 * slope and tried.value <= most:
                     following = tried
                     break
             t *= 0.5
-        if following is None or (off <= _TOLERANCE and following[3] >= off):
+        if following is None or (here.off <= _TOLERANCE and following.off >= here.off):
             break
         x, here, iterations = x + t * direction, following, iterations + 1
-    return _Fit(x, here[3], iterations)
+    if here is None:
+        return None
+    return _Fit(x, here.off, iterations, math.sqrt((here.centred**2).sum(axis=0).min()))
 
 
-def _newton_direction(centred: Vector, gradient: Vector) -> Vector:
+def _spend(problem: _Problem, off: float) -> None:
+    """Count one more evaluation, and give up where there have been too many."""
+    problem.left -= 1
+    if problem.left < 0:
+        raise OutOfTime(f"{problem.title}: {_NOT_FOUND}: {_NEXT_TO}")
+    if problem.deadline.passed:
+        raise OutOfTime(
+            f"{problem.title}: {parameter('max_seconds')} passed with a residual of {off:.3g}"
+        )
+
+
+def _newton_direction(centred: Vector, gradient: Vector) -> Vector | None:
     """Solve (centredᵀ centred) d = −gradient, columns scaled to the same length."""
     lengths = np.sqrt((centred**2).sum(axis=0))
-    scaled = centred / lengths
-    upper = np.linalg.qr(scaled)[1]
-    inner = np.linalg.solve(upper.T, -gradient / lengths)
-    found: Vector = np.linalg.solve(upper, inner) / lengths
+    if not (np.isfinite(lengths) & (lengths > 0)).all():
+        return None
+    upper = np.linalg.qr(centred / lengths)[1]
+    try:
+        inner = np.linalg.solve(upper.T, -gradient / lengths)
+        found: Vector = np.linalg.solve(upper, inner) / lengths
+    except np.linalg.LinAlgError:
+        return None
     return found
 
 

@@ -21,6 +21,8 @@ Vector = NDArray[np.float64]
 
 _SMALLEST, _LARGEST = 1e-20, 1e20
 _SINGULAR = 1e-13
+# The largest rounding of raw moments that may show in those about the mean.
+_LOST = 1e-11
 
 
 class Frame(NamedTuple):
@@ -66,13 +68,14 @@ def _frame(given: NumericMoments) -> Frame:
         )
         if math.isfinite(low) and math.isfinite(high):
             scale = max(abs(low), abs(high))
-    elif math.isfinite(low) and math.isfinite(high):
-        centre, scale = low + (high - low) / 2, (high - low) / 2
-    elif math.isfinite(low):
-        centre, scale = low, raw[1] - low
-    else:
+    elif math.isinf(low) or _has_deviation(given):
+        # In any other frame the second moment of a narrow density loses its digits.
         centre = raw[1]
         scale = math.sqrt(max(_variance(given), 0.0))
+    elif math.isfinite(high):
+        centre, scale = low + (high - low) / 2, (high - low) / 2
+    else:
+        centre, scale = low, raw[1] - low
     if not scale > 0:
         scale = 1.0
     ends = ((low - centre) / scale, (high - centre) / scale)
@@ -81,6 +84,17 @@ def _frame(given: NumericMoments) -> Frame:
     else:
         moments = {k: m / scale**k for k, m in raw.items()}
     return Frame(centre, scale, *ends, moments)
+
+
+def _has_deviation(given: NumericMoments) -> bool:
+    """Whether the standard deviation is known, and higher moments about the mean have digits."""
+    if 2 not in given.moments or not _variance(given) > 0:
+        return False
+    highest = max(given.moments)
+    if highest == 2 and given.variance is not None:
+        return True
+    deviations = abs(given.moments[1]) / math.sqrt(_variance(given))
+    return bool(np.finfo(float).eps * max(1.0, deviations) ** highest <= _LOST)
 
 
 def _variance(given: NumericMoments) -> float:
@@ -104,7 +118,7 @@ def _shifted(given: NumericMoments, centre: float, scale: float) -> dict[int, fl
     return found
 
 
-def require_moments(frame: Frame, powers: tuple[int, ...], title: str) -> None:
+def require_moments(frame: Frame, powers: tuple[int, ...], title: str, *, where: str) -> None:
     """Refuse moments that no distribution has, or only one on a few points."""
     if powers != tuple(range(1, len(powers) + 1)):
         for k, value in frame.moments.items():
@@ -112,7 +126,6 @@ def require_moments(frame: Frame, powers: tuple[int, ...], title: str) -> None:
                 raise DataError(f"{title}: no density has an E x^{k} that is not positive")
         return
     least = min((_least_eigenvalue(m) for m in _hankel_matrices(frame)), default=1.0)
-    where = f"on [{_end(frame, frame.low)}, {_end(frame, frame.high)}]"
     if least < -_SINGULAR:
         raise DataError(f"{title}: no distribution {where} has these moments")
     if least <= _SINGULAR:
@@ -120,10 +133,6 @@ def require_moments(frame: Frame, powers: tuple[int, ...], title: str) -> None:
             f"{title}: only a distribution on a few points {where} has these moments, and it has "
             "no density"
         )
-
-
-def _end(frame: Frame, end: float) -> str:
-    return f"{frame.centre + frame.scale * end:g}" if math.isfinite(end) else f"{end:g}"
 
 
 def _least_eigenvalue(matrix: Vector) -> float:
