@@ -266,7 +266,7 @@ class TreeDual(EntropyDual):
     >>> dual = TreeDual(problem_of(Constraints((die,))))
     >>> start = dual.at(np.zeros(dual.size))
     >>> round(start.log_z, 12) == round(math.log(6), 12), start.gradient.round(12).tolist()
-    (True, [-0.166666666667])
+    (True, [-0.4])
     """
 
     def __init__(
