@@ -26,6 +26,7 @@ from gml.model.conditional.likelihood import unary_weights
 from gml.model.conditional.rows import PartRows, Statistics
 from gml.model.conditional.terms import Scope, Vector
 from gml.model.junction_tree import JunctionTree, build_tree
+from gml.model.linear_programme import solved_programme
 from gml.progress import Deadline, reporter
 from gml.resources import require_memory
 
@@ -96,8 +97,6 @@ class _Programme:
 
     def rises(self, deadline: Deadline) -> bool:
         """Whether there is a direction along which the likelihood rises for ever."""
-        from scipy.optimize import linprog
-
         cells = sum(self._tree.cells(clique) for clique in self._tree.cliques)
         entries = self._n * cells * (len(self._terms.inputs) + 3)
         require_memory(_ENTRY_BYTES * entries, None, "the search for a maximum at infinity")
@@ -107,15 +106,15 @@ class _Programme:
         size = self._terms.size
         bounds = np.full((rows.shape[1], 2), [-np.inf, np.inf])
         bounds[:size] = [-1.0, 1.0]
-        options = {"time_limit": deadline.remaining} if np.isfinite(deadline.remaining) else {}
-        found = linprog(
-            -aim, A_ub=rows, b_ub=np.zeros(rows.shape[0]), bounds=bounds, options=options
+        found = solved_programme(
+            -aim, A_ub=rows, b_ub=np.zeros(rows.shape[0]), bounds=bounds, deadline=deadline
         )
         reporter().status(None)
         if found.status != 0:
+            why = f"{parameter('max_seconds')} passed" if deadline.passed else "it did not converge"
             raise CannotAnswer(
-                "whether the likelihood has a maximum was not found: the linear programme ended "
-                f"early; give {parameter('l2')} above 0"
+                f"the linear programme that looks for a maximum of the likelihood has no answer: "
+                f"{why}; give {parameter('l2')} above 0"
             )
         return self._rise(found.x) > _RISE
 

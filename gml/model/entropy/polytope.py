@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from gml.errors import CannotAnswer, counted, parameter
 from gml.model.entropy.constraints import AGREEMENT
 from gml.model.entropy.problem import Problem
+from gml.model.linear_programme import solved_programme
 from gml.model.undirected.boundary.cliques_of_cells import (
     Cells,
     CliqueTree,
@@ -323,15 +324,11 @@ def _beside(left: Any, right: Any) -> Any:
 
 def _solved(costs: Vector, deadline: Deadline, **programme: Any) -> Any:
     """Return the solution of a linear programme; None if it has none."""
-    from scipy.optimize import linprog
-
     exact = {"primal_feasibility_tolerance": _FEASIBLE, "dual_feasibility_tolerance": _FEASIBLE}
     for tolerances in (exact, {}):
         if deadline.passed:
             raise _out_of_time()
-        left = deadline.remaining
-        options = tolerances if math.isinf(left) else {**tolerances, "time_limit": left}
-        found = linprog(costs, method="highs", options=options, **programme)
+        found = solved_programme(costs, deadline=deadline, options=tolerances, **programme)
         if found.status == 0:
             return found
         if found.status == 2:

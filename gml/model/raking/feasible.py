@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.errors import CannotAnswer, parameter
-from gml.kernel.pool import in_order
+from gml.model.linear_programme import solved_programme
 from gml.model.raking.cells import CodedMargin, first_few
 from gml.progress import reporter
 from gml.resources import require_memory
@@ -69,7 +69,7 @@ def reachable(margins: Sequence[CodedMargin]) -> NDArray[np.bool_] | None:
     equal = hstack([scaled, scaled, csr_array(np.full((n_targets, 1), -1.0))], format="csr")
     bounds = [(0, None)] * n_cells + [(0, 1)] * n_cells + [(1, None)]
     cost = np.concatenate([np.zeros(n_cells), -np.ones(n_cells), [0.0]])
-    found = _solved(c=cost, A_eq=equal, b_eq=np.zeros(n_targets), bounds=bounds)
+    found = _solved(costs=cost, A_eq=equal, b_eq=np.zeros(n_targets), bounds=bounds)
     if found.status != 0:
         return None
     support: NDArray[np.bool_] = found.x[n_cells:-1] > 0.5
@@ -185,7 +185,7 @@ def _elastic(matrix: csr_array, right: Vector) -> dict[str, Any]:
 
     n_rows, n_columns = matrix.shape
     return {
-        "c": np.concatenate([np.zeros(n_columns), np.ones(2 * n_rows)]),
+        "costs": np.concatenate([np.zeros(n_columns), np.ones(2 * n_rows)]),
         "A_eq": hstack([matrix, eye_array(n_rows), -eye_array(n_rows)], format="csr"),
         "b_eq": right,
         "bounds": (0, None),
@@ -204,7 +204,7 @@ def _nearest(
     n_targets, n_cells = shares.shape
     gap = csr_array(np.full((n_targets, 1), -1.0))
     found = _solved(
-        c=np.concatenate([np.zeros(n_cells), [1.0]]),
+        costs=np.concatenate([np.zeros(n_cells), [1.0]]),
         A_ub=vstack([hstack([shares, gap]), hstack([-shares, gap])], format="csr"),
         b_ub=np.concatenate([targets, -targets]),
         bounds=[bounds] * n_cells + [(0, None)],
@@ -225,7 +225,7 @@ def _extreme_bound(scaled: csr_array, low: float | None, high: float | None) -> 
     # sign·(r − z) ≤ 0
     upper = hstack([sign * eye_array(n_cells), csr_array(np.full((n_cells, 1), -sign))])
     found = _solved(
-        c=np.concatenate([np.zeros(n_cells), [sign]]),
+        costs=np.concatenate([np.zeros(n_cells), [sign]]),
         A_ub=upper.tocsr(),
         b_ub=np.zeros(n_cells),
         A_eq=hstack([scaled, csr_array((n_targets, 1))], format="csr"),
@@ -289,13 +289,9 @@ def _needed(found: Contradiction) -> str:
     return " but ".join(filter(None, [with_, without]))
 
 
-def _solved(**programme: Any) -> Any:
-    """Solve a linear programme in a thread, so that an interrupt need not wait for it."""
-    from scipy.optimize import linprog
-
+def _solved(costs: NDArray[np.float64], **programme: Any) -> Any:
     reporter().status("looking for what can be met at all")
-    # Two, because a single piece of work is done by the thread that asks.
-    found, _ = in_order(lambda one: one and linprog(**one, method="highs"), [programme, None], 2)
+    found = solved_programme(costs, **programme)
     reporter().status(None)
     return found
 

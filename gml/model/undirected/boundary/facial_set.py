@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from gml.counts.counter import Counter
 from gml.errors import CannotAnswer
 from gml.kernel.pool import in_order
+from gml.model.linear_programme import solved_programme
 from gml.model.undirected.boundary.cliques_of_cells import (
     Cells,
     CliqueTree,
@@ -146,12 +147,9 @@ class _Programme:
         members = [np.flatnonzero(part == label) for label in np.unique(part[~seen])]
 
         def solved(mine: NDArray[np.intp]) -> NDArray[np.bool_]:
-            return _largest_support(rows[mine], seen[mine], deadline) if len(mine) else seen[:0]
+            return _largest_support(rows[mine], seen[mine], deadline)
 
-        # One more, with nothing to do, so that even a single programme has a thread of its own:
-        # an interrupt need not wait for it.
-        found = in_order(solved, [*members, np.arange(0)], 2)
-        for mine, support in zip(members, found, strict=False):
+        for mine, support in zip(members, in_order(solved, members, 2), strict=True):
             outside[mine] = support
         ends = np.cumsum([block.shape[0] for block in blocks])
         for place, gone in zip(self._asked, np.split(outside, ends[:-1]), strict=True):
@@ -184,7 +182,6 @@ def _largest_support(
 
     None, if time is up before they are known.
     """
-    from scipy.optimize import linprog
     from scipy.sparse import csr_array, eye_array, hstack
 
     used = np.unique(rows.indices)
@@ -198,7 +195,7 @@ def _largest_support(
     for method in methods:
         if deadline.passed:
             return np.zeros(len(seen), dtype=bool)
-        found = linprog(
+        found = solved_programme(
             np.concatenate([np.zeros(len(used)), -np.ones(n_open)]),
             A_ub=upper,
             b_ub=np.zeros(n_open),
@@ -206,7 +203,7 @@ def _largest_support(
             b_eq=np.zeros(len(seen) - n_open),
             bounds=bounds,
             method=method,
-            options={"time_limit": deadline.remaining},
+            deadline=deadline,
         )
         if found.status == 0:
             outside = np.zeros(len(seen), dtype=bool)
