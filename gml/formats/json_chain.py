@@ -15,6 +15,7 @@ from typing import Any
 from gml.errors import DataError, GraphError
 from gml.formats.checked_objects import checked
 from gml.formats.content_hash import NO_INPUTS, Hashes
+from gml.formats.json_crf_fit import read_fit
 from gml.formats.json_document import SCHEMA
 from gml.formats.json_graph import edge_objects, graph_of, node_link_text
 from gml.formats.text_room import require_graph_text
@@ -28,26 +29,12 @@ from gml.resources import require_memory
 _FEATURE_BYTES = 400
 
 _NUMBER = (int, float)
-_FIT: dict[str, tuple[type, ...]] = {
-    "algorithm": (str,),
-    **dict.fromkeys(("rows", "sequences", "features", "nonzero", "iterations"), (int,)),
-    "converged": (bool,),
-    **dict.fromkeys(("gradient", "log_likelihood", "objective", "l1", "l2"), _NUMBER),
-    "training": (dict,),
-}
-_MAYBE: dict[str, tuple[type, ...]] = {
-    "heldout": (dict,),
-    "heldout_by": (str,),
-    "folds": (int,),
-    "l2_path": (list,),
-}
 _FIGURES: dict[str, tuple[type, ...]] = dict.fromkeys(
     ("rows", "right", "sequences", "whole", "missing", "unknown"), (int,)
 )
 _SHARES: dict[str, tuple[type, ...]] = dict.fromkeys(
     ("accuracy", "hamming_loss", "whole_sequences", "log_loss"), _NUMBER
 )
-_STEP: dict[str, tuple[type, ...]] = dict.fromkeys(("l2", "log_loss"), _NUMBER)
 
 
 def dump_json_chain(net: ChainField, *, inputs: Hashes = NO_INPUTS) -> str:
@@ -89,16 +76,7 @@ def chain_of(content: dict[str, Any], where: str) -> ChainField:
 def _fit_of(given: Any, target: str) -> ChainSummary | None:
     if given is None:
         return None
-    found = checked(given, _FIT, 'the "fit"', _MAYBE)
-    steps = [checked(step, _STEP, '"l2_path" of the "fit"') for step in found.pop("l2_path", [])]
-    for name in ("training", "heldout"):
-        if name in found:
-            found[name] = _metrics(found[name], target, f'"{name}" of the "fit"')
-    for name in ("gradient", "log_likelihood", "objective", "l1", "l2"):
-        found[name] = float(found[name])
-    return ChainSummary(
-        **found, path=tuple((float(step["l2"]), float(step["log_loss"])) for step in steps)
-    )
+    return read_fit(given, ChainSummary, lambda figures, what: _metrics(figures, target, what))
 
 
 def _metrics(given: Any, target: str, what: str) -> ChainMetrics:

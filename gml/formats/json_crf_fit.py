@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from gml.formats.checked_objects import checked
 from gml.model.conditional.figures import FieldFigures, TargetFigures
+from gml.model.conditional.penalised_fit import Figures, PenalisedFit
 from gml.model.conditional.summary import FieldSummary
 
+Fit = TypeVar("Fit", bound=PenalisedFit[Any])
+
 _NUMBER = (int, float)
+_REALS = ("gradient", "log_likelihood", "objective", "l1", "l2")
 _FIT: dict[str, tuple[type, ...]] = {
     "algorithm": (str,),
     "rows": _NUMBER,
-    "distinct_inputs": (int,),
-    "weights": (int,),
     "nonzero": (int,),
     "converged": (bool,),
     "iterations": (int,),
-    **dict.fromkeys(("gradient", "log_likelihood", "objective", "l1", "l2"), _NUMBER),
+    **dict.fromkeys(_REALS, _NUMBER),
     "training": (dict,),
 }
 _MAYBE: dict[str, tuple[type, ...]] = {
@@ -38,20 +41,21 @@ _STEP: dict[str, tuple[type, ...]] = dict.fromkeys(("l2", "log_loss"), _NUMBER)
 
 
 def fit_of(given: Any) -> FieldSummary | None:
-    """Read what a file says of the fit; None if it says nothing."""
-    if given is None:
-        return None
-    found = checked(given, _FIT, 'the "fit"', _MAYBE)
-    path = found.pop("l2_path", [])
-    steps = [checked(step, _STEP, '"l2_path" of the "fit"') for step in path]
-    found["training"] = _figures(found["training"], '"training" of the "fit"')
-    if "heldout" in found:
-        found["heldout"] = _figures(found["heldout"], '"heldout" of the "fit"')
-    for name in ("gradient", "log_likelihood", "objective", "l1", "l2"):
+    """Read what a file says of the fit of a table; None if it says nothing."""
+    return None if given is None else read_fit(given, FieldSummary, _figures)
+
+
+def read_fit(given: Any, kind: type[Fit], figures: Callable[[Any, str], Figures]) -> Fit:
+    """Read what a file says of the fit of a field, whose figures `figures` reads."""
+    own: dict[str, tuple[type, ...]] = dict.fromkeys(kind.counted, (int,))
+    found = checked(given, _FIT | own, 'the "fit"', _MAYBE)
+    steps = [checked(step, _STEP, '"l2_path" of the "fit"') for step in found.pop("l2_path", [])]
+    for name in ("training", "heldout"):
+        if name in found:
+            found[name] = figures(found[name], f'"{name}" of the "fit"')
+    for name in _REALS:
         found[name] = float(found[name])
-    return FieldSummary(
-        **found, path=tuple((float(step["l2"]), float(step["log_loss"])) for step in steps)
-    )
+    return kind(**found, path=tuple((float(step["l2"]), float(step["log_loss"])) for step in steps))
 
 
 def _figures(given: Any, what: str) -> FieldFigures:
