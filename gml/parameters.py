@@ -20,7 +20,7 @@ LABELS = "labels"
 NUMBERS = "numbers"
 """The kinds of columns that a test or score can use."""
 
-FOR_LABELS = ("bins", "discretize", "cut")
+FOR_LABELS = ("bins", "discretize", "discretize_class", "cut")
 """Parameters of reading that make labels, and so mean nothing to a method for numbers alone."""
 
 # Beyond these, logarithms of gamma functions make no sense.

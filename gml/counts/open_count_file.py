@@ -19,7 +19,7 @@ from gml.progress import reporter
 
 _ABOUT_ROWS = (
     *("delimiter", "decimal", "encoding", "na", "weights", "weights_fractional"),
-    *("bins", "discretize", "cut", "numeric", "max_levels"),
+    *("bins", "discretize", "discretize_class", "cut", "numeric", "max_levels"),
 )
 
 

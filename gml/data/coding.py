@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
+from gml.data.chosen_cuts import chosen_cuts, cut_column
 from gml.data.dataset import (
     MAX_LEVELS,
     Dataset,
@@ -21,7 +22,7 @@ from gml.data.dataset import (
     missing_mask,
 )
 from gml.data.discretize import Binning, Intervals, interval_levels
-from gml.data.identifiers import numbers_to_cut, refuse_identifiers
+from gml.data.identifiers import refuse_identifiers
 from gml.data.label_warnings import (
     warn_of_blanks,
     warn_of_fewer_intervals,
@@ -32,7 +33,7 @@ from gml.data.missing import apply_missing_policy, count_missing
 from gml.data.number_summary import NumberValues, numbers_of_labels
 from gml.data.options import ReadOptions
 from gml.data.problems import undeclared
-from gml.data.row_groups import equal_cells, multiplicities
+from gml.data.row_groups import equal_cells, group_sums, multiplicities
 from gml.errors import DataError, quote
 from gml.kernel.layout import NUMBERS, CsvColumn
 
@@ -48,6 +49,7 @@ def build_dataset(
     """Make a dataset of columns as the kernel reads them: order levels, cut, treat missing."""
     weights, unit = weights_of(columns, names, options, where)
     refuse_identifiers(columns, names, chosen, options, where)
+    settled = chosen_cuts(columns, names, chosen, options, weights, unit)
     variables: list[Variable] = []
     coded: list[NDArray[Any]] = []
     cuts: dict[str, tuple[float, ...]] = {}
@@ -66,7 +68,7 @@ def build_dataset(
             variables.append(Variable(name, None))
             coded.append(column.cells)
             continue
-        found = _code_column(name, column, options, weights, where)
+        found = _code_column(name, column, options, settled.get(name), weights, where)
         variables.append(Variable(name, found.levels))
         coded.append(found.codes)
         uncut[-1] = found.codes if found.uncut is None else found.uncut
@@ -149,6 +151,7 @@ def _code_column(
     name: str,
     column: CsvColumn,
     options: ReadOptions,
+    settled: Binning | None,
     weights: NDArray[np.int64] | None,
     where: str,
 ) -> _Coded:
@@ -156,18 +159,11 @@ def _code_column(
     intervals = options.declared_intervals(name)
     if intervals is not None:
         return _place_in_intervals(name, column, intervals, options, weights, where)
-    binning = options.binning(name) or Binning(options.discretize, options.bins or 0)
-    if column.kind == NUMBERS:
-        return _cut_numbers(column.cells, binning, weights)
+    cut = cut_column(name, column, options)
+    if cut is not None:
+        return _cut_numbers(cut.numbers, settled or cut.binning, weights)
     if options.declared_levels(name) is not None:
         return _Coded(tuple(column.labels), column.cells)
-    values = None
-    if name != options.identifier:
-        values = numbers_to_cut(column.labels, options)
-    if values is not None:
-        lookup = np.append(values, np.nan)
-        codes = np.where(missing_mask(column.cells), len(values), column.cells)
-        return _cut_numbers(lookup[codes], binning, weights)
     expected = options.expected_levels(name)
     others = [label for label in column.labels if label not in expected]
     levels = (*expected, *order_levels(others, decimal=options.decimal))
@@ -232,11 +228,8 @@ def _cut_numbers(
 ) -> _Coded:
     present = ~np.isnan(numbers)
     values, inverse = np.unique(numbers[present], return_inverse=True)
-    if weights is None:
-        counts = np.bincount(inverse, minlength=len(values)).astype(np.int64)
-    else:
-        counts = np.zeros(len(values), dtype=np.int64)
-        np.add.at(counts, inverse, weights[present])
+    times = None if weights is None else weights[present]
+    counts = group_sums(inverse.reshape(-1), len(values), times)
     seen = counts > 0
     cuts = binning.cut_points(values[seen], counts[seen])
     levels = interval_levels(cuts)

@@ -70,7 +70,9 @@ def all_columns(names: Sequence[str], options: ReadOptions, where: str) -> list[
 def _wanted_names(names: Sequence[str], options: ReadOptions) -> list[str]:
     """Return the names that the options leave, all of which there must be."""
     known = set(names)
-    for name in (*(options.columns or ()), *options.exclude, *options.cut, *options.numeric):
+    by_class = () if options.discretize_class is None else (options.discretize_class,)
+    told = (*(options.columns or ()), *options.exclude, *options.cut, *options.numeric, *by_class)
+    for name in told:
         if name not in known:
             raise UsageError(unknown_name("column", name, names))
     weights = options.weights_column

@@ -7,7 +7,7 @@ nothing need be cut. A value on which two or more quantiles fall is a mass point
 the next value seen too, and so has an interval of its own. As a mass point spares a quantile for
 that, there are never more than K intervals; there are fewer where three quantiles fall on one
 value, or two on the largest. Width cuts divide the range evenly. Both respect weights and ignore
-row order.
+row order. Where other columns have a say, `gml.data.chosen_cuts` finds the cut points.
 """
 
 from __future__ import annotations
@@ -26,8 +26,11 @@ from gml.data.levels import NA_LEVEL
 from gml.errors import UsageError
 from gml.kernel.number import number_of
 
-METHODS = ("quantile", "width")
-"""How the number of intervals says where to cut."""
+MDLP, HARTEMINK = BY_OTHERS = ("mdlp", "hartemink")
+"""How other columns say where to cut: a class, or all of them."""
+METHODS = ("quantile", "width", *BY_OTHERS)
+"""How it is found where to cut."""
+_COUNTED = ("quantile", "width")
 
 _NUMBER = r"-?(?:inf|\d+(?:\.\d+)?(?:e[+-]?\d+)?)"
 _INTERVAL = re.compile(rf"\[({_NUMBER}),({_NUMBER})\)")
@@ -35,7 +38,10 @@ _INTERVAL = re.compile(rf"\[({_NUMBER}),({_NUMBER})\)")
 
 @dataclass(frozen=True)
 class Binning:
-    """How to cut one column: into `bins` by quantile or width, or at given cuts."""
+    """How to cut one column: into `bins` by quantile or width, or at given cuts.
+
+    Cuts are given, or were found by what a column says of others.
+    """
 
     method: str
     bins: int = 0
@@ -45,7 +51,7 @@ class Binning:
         self, values: NDArray[np.float64], counts: NDArray[np.int64]
     ) -> tuple[float, ...]:
         """Return the cut points for distinct sorted values with their counts."""
-        if self.method == "cuts":
+        if self.method not in _COUNTED:
             return self.cuts
         if len(values) == 0:
             return ()
@@ -68,19 +74,21 @@ class Binning:
 
 
 def parse_binning(text: str) -> Binning:
-    """Read `quantile:5`, `width:4` or `0,10,20`."""
+    """Read `quantile:5`, `width:4`, `mdlp` or `0,10,20`."""
+    if text == MDLP:
+        return Binning(MDLP)
     method, colon, number = text.partition(":")
     try:
         if colon:
             bins = int(number)
-            if method not in METHODS or not 2 <= bins <= MAX_LEVELS:
+            if method not in _COUNTED or not 2 <= bins <= MAX_LEVELS:
                 raise ValueError
             return Binning(method, bins)
         cuts = tuple(float(cut) for cut in text.split(","))
     except ValueError:
         raise UsageError(
-            f"{text!r} is not a way to cut: write quantile:5, width:4 or cut points that increase, "
-            "as in 0,10,20"
+            f"{text!r} is not a way to cut: write quantile:5, width:4, mdlp or cut points that "
+            "increase, as in 0,10,20"
         ) from None
     if any(not low < high for low, high in itertools.pairwise(cuts)) or not all(np.isfinite(cuts)):
         raise UsageError(f"the cut points {text!r} are not strictly increasing")

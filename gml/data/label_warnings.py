@@ -23,6 +23,16 @@ def warn_of_fewer_intervals(asked: Mapping[str, tuple[int, int]]) -> None:
         )
 
 
+def warn_of_no_cuts(names: Sequence[str], class_name: str) -> None:
+    """Name the columns that were not cut, as they say too little about a class."""
+    if names:
+        columns = [quote(name) for name in names]
+        reporter().warn(
+            f"mdlp finds no cut that says enough about {class_name}, so one interval is left of "
+            + _shortened(columns)
+        )
+
+
 def warn_of_blanks(variables: Iterable[Variable]) -> None:
     """Name the columns with labels that differ only in the blanks around them."""
     columns = []

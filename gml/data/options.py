@@ -9,7 +9,7 @@ from numbers import Integral
 from typing import Any, Literal, TypedDict, Unpack
 
 from gml.data.dataset import MAX_LEVELS
-from gml.data.discretize import METHODS, Binning, parse_binning
+from gml.data.discretize import BY_OTHERS, HARTEMINK, MDLP, METHODS, Binning, parse_binning
 from gml.data.schema import NUMERIC, Schema, declared_by, is_text, read_schema
 from gml.errors import (
     UnknownParameter,
@@ -28,6 +28,9 @@ MISSING_POLICIES = ("error", "drop", "level", "available")
 _WORD_BYTES = 400
 _MOST_WORDS = (1 << 31) - 1
 
+MDLP_VALUES = 10
+"""Columns with more different numbers than this are cut by `mdlp`, unless `bins` says otherwise."""
+
 Undeclared = Literal["labels", "numbers"]
 """What a column holds if neither a schema nor an option gives its type."""
 
@@ -35,7 +38,7 @@ Names = str | int | Iterable[str | int]
 """Names of columns; a plain string is one name, and a number that of a column of a frame."""
 
 Cut = str | Sequence[float] | Binning
-"""How to cut a column: quantile:5, width:4, cut points as text or as numbers."""
+"""How to cut a column: quantile:5, width:4, mdlp, cut points as text or as numbers."""
 
 
 class ReadingKeywords(TypedDict, total=False):
@@ -52,6 +55,7 @@ class ReadingKeywords(TypedDict, total=False):
     weights_fractional: str | None
     bins: int | None
     discretize: str | None
+    discretize_class: str | None
     cut: Mapping[str, Cut] | None
     levels: str | os.PathLike[str] | Schema | Mapping[str, Sequence[str]] | None
     numeric: Names | None
@@ -76,6 +80,8 @@ class ReadOptions:
     weights_fractional: str | None = None
     bins: int | None = None
     discretize: str = "quantile"
+    discretize_class: str | None = None
+    """The column of labels that `mdlp` cuts others for."""
     cut: Mapping[str, Binning] = field(default_factory=dict)
     levels: Schema = field(default_factory=Schema)
     numeric: tuple[str, ...] = ()
@@ -125,12 +131,35 @@ class ReadOptions:
                 )
         if any(not is_text(token) for token in self.na or ()):
             raise UsageError("a missing token is not valid text")
+        self._check_cuts_by_others()
         cut_numbers = [name for name in self.numeric if name in self.cut]
         if cut_numbers:
             raise UsageError(
                 f"{parameter('numeric')} keeps the numbers of {listing(cut_numbers)}, which "
                 f"{parameter('cut')} turns into intervals; leave out one of them"
             )
+
+    def _check_cuts_by_others(self) -> None:
+        by_class = self.discretize == MDLP or any(how.method == MDLP for how in self.cut.values())
+        if by_class and self.discretize_class is None:
+            raise UsageError(
+                f"mdlp cuts numbers for a class: name its column ({parameter('discretize_class')})"
+            )
+        if self.discretize_class is not None and not by_class:
+            raise UsageError(
+                f"{parameter('discretize_class')} goes with {parameter('discretize', MDLP)}"
+            )
+        if self.discretize == HARTEMINK and self.bins is None:
+            raise UsageError(
+                f"{parameter('discretize', HARTEMINK)} needs {parameter('bins')}, the number of "
+                "intervals to join down to"
+            )
+
+    @property
+    def cuts_by_others(self) -> bool:
+        """Whether other columns have a say in where some are cut."""
+        methods = [self.discretize, *(how.method for how in self.cut.values())]
+        return any(method in BY_OTHERS for method in methods)
 
     @property
     def weights_column(self) -> str | None:
@@ -215,7 +244,7 @@ def reading_options(**reading: Unpack[ReadingKeywords]) -> ReadOptions:
     for name in ("columns", "exclude", "na", "numeric"):
         if name in found:
             found[name] = names_of(name, found[name])
-    for name in ("weights", "weights_fractional"):
+    for name in ("weights", "weights_fractional", "discretize_class"):
         if name in found:
             found[name] = column_name(found[name])
     if "delimiter" in found:
@@ -230,6 +259,9 @@ def reading_options(**reading: Unpack[ReadingKeywords]) -> ReadOptions:
         }
     if "levels" in found:
         found["levels"] = _schema(found["levels"])
+    if found.get("discretize") == MDLP:
+        # It finds the number of intervals itself: `bins` only says what counts as many numbers.
+        found.setdefault("bins", MDLP_VALUES)
     return ReadOptions(**found)
 
 

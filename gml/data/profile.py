@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.data.chosen_cuts import cut_column
 from gml.data.coding import build_dataset, weights_of
 from gml.data.column_facts import (
     IDENTIFIER,
@@ -26,6 +27,7 @@ from gml.data.column_facts import (
 from gml.data.dataset import MAX_LEVELS, Dataset, Variable, missing_code, missing_mask
 from gml.data.discretize import interval_levels
 from gml.data.identifiers import has_too_many_levels
+from gml.data.information_loss import information_kept
 from gml.data.levels import is_numeric
 from gml.data.missing import why_no_rows
 from gml.data.number_summary import NumberValues
@@ -71,6 +73,8 @@ class ColumnProfile:
     numbers: Mapping[str, Any] | None = None
     why: str | None = None
     option: Mapping[str, Number] | None = None
+    information: Mapping[str, Any] | None = None
+    """What a column that was cut says about all others, and with a class about that."""
 
 
 @dataclass(frozen=True)
@@ -123,15 +127,45 @@ def profile_table(data: str | os.PathLike[str] | pd.DataFrame, options: ReadOpti
     usable = [j for j in read.chosen if problems[j] is None]
     found: dict[int, ColumnProfile] = {}
     if usable:
+        uncut = _numbers_to_cut(read, usable, options, weights)
         dataset = build_dataset(read.columns, read.names, usable, options, read.where, read.digest)
-        found = dict(
-            zip(usable, _columns(dataset, options, [facts[j] for j in usable]), strict=True)
-        )
+        described = _columns(dataset, options, [facts[j] for j in usable])
+        kept = _information(dataset, uncut, options.discretize_class)
+        found = {
+            j: replace(column, information=kept.get(column.name))
+            for j, column in zip(usable, described, strict=True)
+        }
     columns = [
         found.get(j) or _outside_schema(read.names[j], facts[j], gaps[j], (n, unit), problems[j])
         for j in read.chosen
     ]
     return Profile(n if unit == 1 else n * unit, tuple(columns), options.na_tokens)
+
+
+def _numbers_to_cut(
+    read: Surveyed, usable: Sequence[int], options: ReadOptions, weights: NDArray[np.int64] | None
+) -> dict[str, NDArray[np.float64]]:
+    """The cells of columns that are to be cut, of rows that count."""
+    found = {}
+    for j in usable:
+        cut = cut_column(read.names[j], read.columns[j], options)
+        if cut is not None:
+            found[read.names[j]] = cut.numbers if weights is None else cut.numbers[weights > 0]
+    return found
+
+
+def _information(
+    dataset: Dataset, uncut: Mapping[str, NDArray[np.float64]], of_class: str | None
+) -> dict[str, dict[str, Any]]:
+    """What cutting keeps of what columns say about all others and, if there is one, a class."""
+    found = {
+        name: dict[str, Any](kept.written())
+        for name, kept in information_kept(dataset, uncut).items()
+    }
+    if of_class is not None:
+        for name, kept in information_kept(dataset, uncut, of_class).items():
+            found[name]["class"] = kept.written()
+    return found
 
 
 def profile(dataset: Dataset, options: ReadOptions) -> Profile:

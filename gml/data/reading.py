@@ -58,7 +58,10 @@ def read(
     weights, weights_fractional
         The column that says how often a row counts: whole numbers, or any numbers.
     bins, discretize
-        Cut columns of more than `bins` different numbers, by quantile or width.
+        Cut columns of more than `bins` different numbers, by quantile or width, by what they say
+        about a class (mdlp), or about one another (hartemink).
+    discretize_class
+        The column of labels that mdlp cuts numbers for.
     cut
         How to cut single columns: quantile:5, width:4, 0,10,20, or a list of cut points.
     levels

@@ -71,7 +71,7 @@ def row_bytes(columns: Sequence[NDArray[Any]]) -> NDArray[np.uint8]:
 
 
 def group_sums(
-    group: NDArray[np.int32], n_groups: int, weights: NDArray[np.int64] | None
+    group: NDArray[np.signedinteger[Any]], n_groups: int, weights: NDArray[np.int64] | None
 ) -> NDArray[np.int64]:
     """How often the rows of each group count together."""
     if weights is None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -102,7 +104,14 @@ def test_what_a_profile_says(tmp_path):
     path.write_text("A,B,C,D\nb,10,1.5,\na,9,2.5,\n,9,3.5,?\nb,x,7,\n")
     options = {"cut": {"C": gml.data.discretize.Binning("quantile", 2)}}
     found = profile_table(path, ReadOptions(missing="available", **options))
-    assert json.loads(FORMATS["json"](found))["columns"] == {
+    written = json.loads(FORMATS["json"](found))["columns"]
+    # Over 3 rows with A and 4 with B: H(A) + 1/6 + H(B) + 1/4 before, I(C;A) + I(C;B) after.
+    of_a, of_b = math.log(3) - 2 / 3 * math.log(2), 1.5 * math.log(2)
+    before, after = of_a + of_b + 5 / 12, 2 * of_a - math.log(3) + of_b - math.log(2)
+    lost = 1 - after / before
+    information = written["C"].pop("information")
+    assert information == pytest.approx({"before": before, "after": after, "lost": lost})
+    assert written == {
         "A": {"guess": "labels", "levels": ["a", "b"], "order": "codepoint", "counts": [1, 2], "distinct": 2,
               "missing": 1, "rate": 0.25},
         "B": {"guess": "labels", "levels": ["10", "9", "x"], "order": "codepoint", "counts": [1, 2, 1],
@@ -114,11 +123,11 @@ def test_what_a_profile_says(tmp_path):
     }  # fmt: skip
     assert found.na == DEFAULT_NA
     assert FORMATS["text"](found) == (
-        "column  guess    kind    order      values    distinct  missing  rate\n"
-        "A       labels   levels  codepoint  a, b             2        1  0.25\n"
-        "B       labels   levels  codepoint  10, 9, x         3        0     0\n"
-        "C       numbers  cuts    -          3.5              4        0     0\n"
-        "D       empty    -       -          -                0        4     1\n"
+        "column  guess    kind    order      values    distinct  missing  rate      lost\n"
+        "A       labels   levels  codepoint  a, b             2        1  0.25         -\n"
+        "B       labels   levels  codepoint  10, 9, x         3        0     0         -\n"
+        f"C       numbers  cuts    -          3.5              4        0     0  {lost:.6g}\n"
+        "D       empty    -       -          -                0        4     1         -\n"
     )
 
 
@@ -191,8 +200,10 @@ def test_a_dataset_says_of_its_numbers_what_its_file_does(tmp_path, reading):
     path.write_text("\n".join(["id;n;w", *lines]))
     reading = {"delimiter": ";", "decimal": ",", **reading}
     by_file = gml.profile(path, **reading)
+    # A dataset no longer knows which number each row had, and so not what cutting has lost.
+    known = [replace(column, information=None) for column in by_file.columns]
     found = gml.profile(gml.read(path, missing="available", **reading))
-    assert found == by_file
+    assert found == replace(by_file, columns=tuple(known))
     assert [column.guess for column in found.columns[:2]] == ["identifier", "numbers"]
 
 

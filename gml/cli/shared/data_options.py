@@ -85,7 +85,7 @@ _CUT = click.option(
     "--cut",
     multiple=True,
     metavar="COLUMN=HOW",
-    help="Cut one column: quantile:5, width:4 or 0,10,20 (repeatable).",
+    help="Cut one column: quantile:5, width:4, mdlp or 0,10,20 (repeatable).",
 )
 _LEVELS = click.option(
     "--levels",
@@ -121,10 +121,14 @@ _DATA_OPTIONS = [
     ),
     click.option(
         "--discretize",
-        type=click.Choice(["quantile", "width"]),
+        type=click.Choice(["quantile", "width", "mdlp", "hartemink"]),
         default="quantile",
         show_default=True,
-        help="Let --bins cut at quantiles or into equal widths.",
+        help="Let --bins cut at quantiles, into equal widths, for a class (mdlp), or all columns "
+        "together (hartemink).",
+    ),
+    click.option(
+        "--discretize-class", metavar="VAR", help="The column of labels that mdlp cuts numbers for."
     ),
     _CUT,
     _LEVELS,
@@ -274,7 +278,9 @@ def _cuts(items: tuple[str, ...]) -> dict[str, str]:
     for item in items:
         column, equals, how = item.rpartition("=")
         if not equals:
-            raise UsageError(f"--cut {item!r}: write COLUMN=quantile:5, =width:4 or =0,10,20")
+            raise UsageError(
+                f"--cut {item!r}: write COLUMN=quantile:5, =width:4, =mdlp or =0,10,20"
+            )
         if column in cuts:
             raise UsageError(f"--cut lists {column!r} twice")
         cuts[column] = how

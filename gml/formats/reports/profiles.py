@@ -56,6 +56,8 @@ def _as_object(column: ColumnProfile) -> dict[str, Any]:
         found |= {"missing": column.missing, "rate": column.rate}
     if column.numbers is not None:
         found["numbers"] = _with_shortest(column.numbers)
+    if column.information is not None:
+        found["information"] = dict(column.information)
     return found
 
 
@@ -74,6 +76,7 @@ def _shortest(cut: float) -> int | float:
 def _rows(profile: Profile, most: int | None = None) -> list[dict[str, Any]]:
     """One row per column; for people, with `most` values, what is around a label is seen."""
     rows = []
+    any_cut = any(column.information is not None for column in profile.columns)
     for column in profile.columns:
         kind, values = _kind_and_values(column)
         left = 0 if most is None else len(values) - most
@@ -91,6 +94,7 @@ def _rows(profile: Profile, most: int | None = None) -> list[dict[str, Any]]:
                 "distinct": column.distinct,
                 "missing": column.missing,
                 "rate": column.rate,
+                **({"lost": (column.information or {}).get("lost")} if any_cut else {}),
                 "note": _note(column),
             }
         )

@@ -40,7 +40,7 @@ def open_holdout(
     }
     others = {name: how for name, how in options.cut.items() if name not in cut}
     same = {**reading, "levels": options.levels, "bins": None, "cut": others or None}
-    same["discretize"] = None
+    same["discretize"] = same["discretize_class"] = None
     if isinstance(holdout, Dataset | Counter):
         same = {}
     known = {v.name: v.levels for v in counter.variables if v.levels and v.name in fixed}

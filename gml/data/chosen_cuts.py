@@ -1,0 +1,121 @@
+"""Which columns of a table are cut into intervals, and where, if other columns have a say in it.
+
+`mdlp` cuts a column by what it says about a class, `hartemink` all columns together by what they
+say about one another; quantiles and widths are found column by column (`gml.data.discretize`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.data.dataset import missing_mask
+from gml.data.discretize import HARTEMINK, MDLP, Binning
+from gml.data.entropy_cuts import entropy_cuts
+from gml.data.identifiers import numbers_to_cut
+from gml.data.joint_cuts import Codes, joint_cuts
+from gml.data.label_warnings import warn_of_no_cuts
+from gml.data.levels import order_levels
+from gml.data.options import ReadOptions
+from gml.errors import UsageError, parameter, quote
+from gml.kernel.layout import NUMBERS, CsvColumn
+from gml.progress import tracked
+
+
+class CutColumn(NamedTuple):
+    """A column to cut: the number of each cell, NaN where it is missing, and how to cut it."""
+
+    numbers: NDArray[np.float64]
+    binning: Binning
+
+
+def cut_column(name: str, column: CsvColumn, options: ReadOptions) -> CutColumn | None:
+    """Return the numbers of a column that is to be cut; None if it is not."""
+    if name in options.maybe_numbers or options.is_numeric(name):
+        return None
+    if options.declared_intervals(name) is not None or name == options.identifier:
+        return None
+    assert column.cells is not None
+    binning = options.binning(name) or Binning(options.discretize, options.bins or 0)
+    if column.kind == NUMBERS:
+        return CutColumn(column.cells, binning)
+    if options.declared_levels(name) is not None:
+        return None
+    values = numbers_to_cut(column.labels, options)
+    if values is None:
+        return None
+    codes = np.where(missing_mask(column.cells), len(values), column.cells)
+    return CutColumn(np.append(values, np.nan)[codes], binning)
+
+
+def chosen_cuts(
+    columns: Sequence[CsvColumn],
+    names: Sequence[str],
+    chosen: Sequence[int],
+    options: ReadOptions,
+    weights: NDArray[np.int64] | None,
+    unit: float,
+) -> dict[str, Binning]:
+    """Return where to cut the columns about which other columns have a say."""
+    if not options.cuts_by_others:
+        return {}
+    cut = {
+        names[j]: column
+        for j in chosen
+        if (column := cut_column(names[j], columns[j], options)) is not None
+    }
+    labels = {
+        names[j]: columns[j]
+        for j in chosen
+        if names[j] not in cut and columns[j].kind != NUMBERS and names[j] != options.identifier
+    }
+    found = _by_class(cut, labels, options, weights, unit)
+    jointly = {name: column.numbers for name, column in cut.items() if _how(column) == HARTEMINK}
+    if jointly:
+        codes = {name: _codes(column) for name, column in labels.items()}
+        assert options.bins is not None
+        for name, cuts in joint_cuts(jointly, codes, options.bins, weights).items():
+            found[name] = Binning(HARTEMINK, cuts=cuts)
+    return found
+
+
+def _how(column: CutColumn) -> str:
+    return column.binning.method
+
+
+def _by_class(
+    cut: Mapping[str, CutColumn],
+    labels: Mapping[str, CsvColumn],
+    options: ReadOptions,
+    weights: NDArray[np.int64] | None,
+    unit: float,
+) -> dict[str, Binning]:
+    numbers = {name: column.numbers for name, column in cut.items() if _how(column) == MDLP}
+    if not numbers:
+        return {}
+    name = options.discretize_class
+    assert name is not None
+    if name not in labels:
+        why = "is itself a column of numbers" if name in cut else "is not among the columns in use"
+        raise UsageError(f"{parameter('discretize_class', name)} {why}; it must hold labels")
+    classes, n_classes = _codes(labels[name])
+    found = {}
+    for column, cells in tracked("columns", list(numbers.items())):
+        rows = ~np.isnan(cells) & (classes >= 0)
+        times = None if weights is None else weights[rows]
+        cuts = entropy_cuts(cells[rows], classes[rows], n_classes, times, unit)
+        found[column] = Binning(MDLP, cuts=cuts)
+    warn_of_no_cuts([column for column, how in found.items() if not how.cuts], quote(name))
+    return found
+
+
+def _codes(column: CsvColumn) -> Codes:
+    """The codes of labels in their own order, not in that of their first row; −1 for missing."""
+    assert column.cells is not None
+    rank = {label: k for k, label in enumerate(order_levels(column.labels))}
+    lookup = np.array([*(rank[label] for label in column.labels), -1], dtype=np.int64)
+    places = np.where(missing_mask(column.cells), len(column.labels), column.cells)
+    return lookup[places], len(column.labels)
