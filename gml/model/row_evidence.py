@@ -32,14 +32,7 @@ _MISSING = ("unobserved", "level")
 
 
 def missing_input(where: str, *, has_level: bool) -> str:
-    """Say that an input of a conditional field is missing, and what helps.
-
-    Examples
-    --------
-    >>> print(missing_input("new.csv: line 3: column 'x'", has_level=True))
-    new.csv: line 3: column 'x' is missing, and the model needs it; `missing="level"` takes its \
-level 'NA'
-    """
+    """Say that an input of a conditional field is missing, and what helps."""
     if has_level:
         helps = f"{parameter('missing', 'level')} takes its level {quote(NA_LEVEL)}"
     else:

@@ -21,9 +21,10 @@ from gml.errors import (
     unknown_name,
 )
 from gml.graph.graph import Graph
-from gml.model.conditional.estimation import AUTO, checked_penalty, estimate_field
+from gml.model.conditional.estimation import checked_penalty, estimate_field
 from gml.model.conditional.field import ConditionalField
 from gml.model.conditional.fit import DEFAULT_L2
+from gml.model.conditional.folds import AUTO
 from gml.model.conditional.rows import FieldRows
 from gml.model.conditional.terms import FieldTerms
 from gml.model.sequences.chain_field import ChainField
