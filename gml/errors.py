@@ -316,15 +316,15 @@ def kind_of(given: object) -> str:
     return f"{'an' if kind[0].lower() in 'aeiou' else 'a'} {kind}"
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number and its noun.
+def counted(number: float, noun: str) -> str:
+    """Return a number and its noun; fractions, as of weighted rows, have six digits.
 
     Examples
     --------
-    >>> counted(1, "row"), counted(2, "row")
-    ('1 row', '2 rows')
+    >>> counted(1, "row"), counted(2, "row"), counted(5070.967741714, "row")
+    ('1 row', '2 rows', '5070.97 rows')
     """
-    return f"{number} {noun}" + ("" if number == 1 else "s")
+    return f"{number:{'.6g' if isinstance(number, float) else ''}} {noun}{'s'[: number != 1]}"
 
 
 def share_of(part: float, whole: float) -> str:

@@ -77,6 +77,7 @@ HEAVY = {
         "model/fit.py",
         "model/linear_programme.py",
         "model/raking/feasible.py",
+        "model/sequences/separation.py",
         "model/undirected/boundary/facial_set.py",
     },
     "pydot": {"formats/pydot_graph.py", "pictures/layout/graphviz.py"},

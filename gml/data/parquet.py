@@ -282,7 +282,7 @@ class ParquetTable(NamedTuple):
             (name, spec) for name, spec in zip(self.names, specs, strict=True) if spec.kind != SKIP
         ]
         for name, _ in wanted:
-            self._refuse_nested(name)
+            self.refuse_nested(name)
         room = Room(f"{self.where}: the rows")
         builders = [
             ColumnBuilder(name, spec, na, encoding, self.n_rows, room) for name, spec in wanted
@@ -306,7 +306,8 @@ class ParquetTable(NamedTuple):
 
         return bool(pa.types.is_nested(self.schema.field(name).type))
 
-    def _refuse_nested(self, name: str) -> None:
+    def refuse_nested(self, name: str) -> None:
+        """Refuse a column of lists or structures."""
         if self.is_nested(name):
             raise DataError(
                 f"{self.where}: column {quote(name)}: lists and structures are not labels"

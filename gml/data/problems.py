@@ -98,8 +98,8 @@ def leave_out_text(names: Sequence[str]) -> str:
 
 
 def undeclared(value: str, declared: Sequence[str]) -> str:
-    """Say that a value is not among the declared levels, the nearest first."""
-    return unknown_name("declared level", value, declared)
+    """Say that a value is not among the levels that it must be one of, the nearest first."""
+    return unknown_name("level", value, declared)
 
 
 def _bad_byte(value: bytes) -> int:

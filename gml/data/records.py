@@ -1,4 +1,4 @@
-"""Records of a CSV file as text, one after the other, for rows that are passed on as they are."""
+"""Records of a table as text, one after the other, for rows that are passed on as they are."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from typing import NamedTuple
 
 from gml.data.header import Header, read_header
 from gml.data.options import ReadOptions
+from gml.data.parquet import ParquetTable, is_parquet, open_parquet, parquet_digest
+from gml.data.parquet_values import texts_of
 from gml.data.reading import default_delimiter
 from gml.data.source import ByteSource, open_source
-from gml.errors import DataError, counted, parameter
+from gml.errors import DataError, counted, parameter, place
 from gml.kernel.layout import FIELD_LIMIT, RECORD_LIMIT
 from gml.ledger import note_digest
 
@@ -25,16 +27,26 @@ class Records(NamedTuple):
     where: str
     names: list[str]
     rows: Iterator[tuple[int, list[str]]]
+    unit: str = "line"
+    """What the number of a record counts: lines, or rows of a file that has none."""
 
 
 @contextmanager
 def open_records(
     path: str | os.PathLike[str], options: ReadOptions, *, digest: bool = False
 ) -> Iterator[Records]:
-    """Open a CSV file, compressed or not, or `-` for standard input; memory stays flat.
+    """Open a CSV file, compressed or not, `-` for standard input, or Parquet; memory stays flat.
 
     With `digest`, the run of the path learns the hash of the file once its records are done with.
     """
+    if str(path) != "-" and is_parquet(path):
+        with open_parquet(path, options) as table:
+            for name in table.names:
+                table.refuse_nested(name)
+            yield Records(place(path), list(table.names), _stored_rows(table), "data row")
+            if digest:
+                note_digest(path, parquet_digest(path))
+        return
     with open_source(path, digest=digest) as source:
         yield records_of(source, path, options)
         note_digest(path, source.digest())
@@ -58,6 +70,17 @@ def records_after(
     text = io.TextIOWrapper(bytes_left, encoding="utf-8", errors=errors, newline="")
     rows = _rows(text, delimiter, header.next_line, len(header.names), source.name)
     return Records(source.name, header.names, rows)
+
+
+def _stored_rows(table: ParquetTable) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a Parquet table as they would be in a CSV file."""
+    na = table.options.na_tokens
+    nothing = "" if "" in na else next(iter(na), "")
+    cells_of = (
+        cells for batch in texts_of(table, table.names) for cells in zip(*batch, strict=True)
+    )
+    for row, cells in enumerate(cells_of, start=1):
+        yield row, [nothing if cell is None else cell for cell in cells]
 
 
 class _Rest(io.RawIOBase):

@@ -1,7 +1,7 @@
 """Model JSON of a chain field: graph JSON of kind "crf", whose "field" is chain, with "chain".
 
 "chain" has the column that tells sequences apart, the window, and the features by name
-(`gml.model.sequences.payload`): for each input and each row of the window the levels, for each
+(`gml.formats.chain_payload`): for each input and each row of the window the levels, for each
 level the labels with their weights; those of the bias, of the first and the last row of a sequence,
 and of one label after another. Only features that training saw are there. "graph" has the "fit" and
 "learning" as other models do; nodes and edges are for others to read.
@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from gml.errors import DataError, GraphError
+from gml.formats.chain_payload import field_of, payload_of
 from gml.formats.checked_objects import checked
 from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.json_crf_fit import read_fit
@@ -21,7 +22,6 @@ from gml.formats.json_graph import edge_objects, graph_of, node_link_text
 from gml.formats.text_room import require_graph_text
 from gml.model.sequences.chain_field import ChainField
 from gml.model.sequences.chain_metrics import ChainMetrics
-from gml.model.sequences.payload import field_of, payload_of
 from gml.model.sequences.summary import ChainSummary
 from gml.resources import require_memory
 

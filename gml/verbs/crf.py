@@ -21,9 +21,10 @@ from gml.errors import (
     unknown_name,
 )
 from gml.graph.graph import Graph
-from gml.model.conditional.estimation import AUTO, checked_penalty, estimate_field
+from gml.model.conditional.estimation import checked_penalty, estimate_field
 from gml.model.conditional.field import ConditionalField
 from gml.model.conditional.fit import DEFAULT_L2
+from gml.model.conditional.folds import AUTO
 from gml.model.conditional.rows import FieldRows
 from gml.model.conditional.terms import FieldTerms
 from gml.model.sequences.chain_field import ChainField
@@ -39,6 +40,7 @@ from gml.verbs.shared.recording import records_keywords
 from gml.verbs.shared.sequence_fields import WINDOW, train_field
 from gml.verbs.shared.swapped import answers_swapped
 from gml.verbs.shared.undirected_input import require_labels, without_arrows
+from gml.verbs.shared.weights_as_inputs import warn_of_weights_as_inputs
 
 
 @records_keywords
@@ -135,8 +137,8 @@ def crf(
         raise UsageError(f"{parameter('window')} is for {parameter('sequence')}")
     if reading.get("missing") == "available":
         raise UsageError(
-            f"{parameter('missing', 'available')}: a row without an input says nothing about the "
-            "targets; use drop or level"
+            f"{parameter('missing', 'available')} is for {parameter('sequence')}; a row of a table "
+            "needs every input: use drop or level"
         )
     found = None if graph is None else given_graph(graph, takes_fields=True)
     structured = None if found is None else without_arrows(found)
@@ -145,6 +147,7 @@ def crf(
         data,
         fractional=True,
         offer_available=False,
+        takes_numbers="",
         used=None if found is None else found.columns(),
         declared=None if found is None else declared,
         refuse_many_numbers=found is not None,
@@ -152,6 +155,8 @@ def crf(
         **reading,
     )
     require_labels(counter, "a conditional random field")
+    inputs = [variable for variable in counter.variables if variable.name not in targets]
+    warn_of_weights_as_inputs(inputs, reading, may_count=True)
     terms = _terms(counter.variables, targets, structured)
     rows = _rows(counter, terms)
     judged_by = None
@@ -299,5 +304,6 @@ def _held_out(
         fixed=names,
         source="the data",
         reading=reading,
+        takes_numbers="",
     )
     return _rows(judged, terms)

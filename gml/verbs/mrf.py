@@ -165,6 +165,7 @@ def mrf(
         data,
         fractional=True,
         offer_available=False,
+        takes_numbers="",
         used=None if found is None else found.columns(),
         declared=None if found is None else declared_columns([found]),
         refuse_many_numbers=found is not None,

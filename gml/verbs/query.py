@@ -94,15 +94,16 @@ def query(
     max_memory
         Bytes that tables may take; by default half of what is free.
     batch
-        Rows of evidence, each of which has an answer of its own, target by target: a CSV file, a
-        DataFrame or a Dataset. Columns that are nodes are observed, the others are ignored.
+        Rows of evidence, each of which has an answer of its own, target by target: a CSV or Parquet
+        file, a DataFrame or a Dataset. Columns that are nodes are observed, the others are ignored.
     predict
         A node instead of targets, whose most probable level is found for each row.
     missing
         What a missing cell of a row says: nothing (`unobserved`, the default), or that the node
-        has the level NA (`level`).
+        has the level NA (`level`). A conditional field refuses an input that is not observed.
     ignore_unknown
-        Whether cells that are not levels of their node are treated as missing.
+        Whether cells that are not levels of their node are treated as missing; a conditional field
+        then answers without the inputs that are missing.
     **reading
         How a file of rows is read: `delimiter`, `decimal`, `encoding`, `na`; see `gml.read`.
 

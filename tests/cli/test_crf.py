@@ -94,7 +94,7 @@ def test_formats_by_suffix(gml, asia, tmp_path):
         (["-t", "lung", "--folds", "5001"], 4, "5000 rows cannot be split into 5001 parts"),
         (["-t", "lung", "--seed", "3"], 2, "--seed is for --folds"),
         (["-t", "lung", "--missing", "available"], 2, "--missing available"),
-        (["-t", "lung", "--numeric", "smoke"], 3, "smoke"),
+        (["-t", "lung", "--numeric", "smoke"], 2, "there is no option --numeric of gml crf"),
         (["-t", "lung", "--l2", "0"], 4, "no row has 'lung=yes with either=no'"),
         (["-t", "lung", "--holdout", "nowhere.csv"], 3, "nowhere.csv"),
     ],
@@ -121,10 +121,9 @@ def test_a_target_without_variation(gml, tmp_path):
 def test_numbers_must_be_cut(gml, tmp_path):
     lines = [f"{'ab'[k % 3 == 0]},{k / 7}" for k in range(40)]
     path = rows(tmp_path / "t.csv", "y,x", *lines)
-    done = gml("crf", path, "-t", "y", "--numeric", "x")
-    assert "a conditional random field is over labels, and 'x' has numbers; cut them with" in (
-        error_line(done, 2)
-    )
+    said = "a conditional random field is over labels, and 'x' has numbers; cut them with"
+    with pytest.raises(library.UsageError, match=said):
+        library.crf(path, target="y", numeric="x")
     cut = gml("crf", path, "-t", "y", "--bins", "3", "-o", "f.json")
     assert cut.returncode == 0, cut.stderr
     found = gml("query", "f.json", "--evidence", "x=0.5", "-f", "json")
@@ -177,7 +176,7 @@ def test_held_out_levels_must_be_known(gml, tmp_path):
     rows(tmp_path / "old.csv", "y,x", "a,p", "b,q", "a,q", "b,p")
     rows(tmp_path / "new.csv", "y,x", "a,p", "b,r")
     done = gml("crf", "old.csv", "-t", "y", "--holdout", "new.csv")
-    assert "new.csv: line 3: column 'x': declared level 'r' not found" in error_line(done, 3)
+    assert "new.csv: line 3: column 'x': level 'r' not found" in error_line(done, 3)
 
 
 def test_the_seed_makes_the_folds(gml, asia):
@@ -329,7 +328,7 @@ def test_figures_of_decoded_rows(gml, field, asia, tmp_path):
 def test_rows_with_unknown_levels_and_gaps(gml, field, tmp_path):
     rows(tmp_path / "new.csv", "asia,smoke,xray,dysp", "no,yes,no,no", "no,pipe,no,no", "no,,no,no")
     done = gml("query", field, "--predict", "lung", "--batch", "new.csv")
-    assert "new.csv: line 3: column 'smoke': declared level 'pipe'" in error_line(done, 3)
+    assert "new.csv: line 3: column 'smoke' has no level 'pipe'; there" in error_line(done, 3)
     assert "--ignore-unknown" in error_line(done, 3)
     rows(tmp_path / "gap.csv", "asia,smoke,xray,dysp", "no,yes,no,no", "no,,no,no")
     gap = gml("query", field, "--predict", "lung", "--batch", "gap.csv")
@@ -353,6 +352,14 @@ def test_rows_with_unknown_levels_and_gaps(gml, field, tmp_path):
     assert unknown == pytest.approx(p[1].sum(), rel=1e-12)
 
 
+def test_rows_that_are_let_through_are_counted(gml, field, tmp_path):
+    rows(tmp_path / "new.csv", "asia,smoke,xray,dysp", "no,,no,no", "no,pipe,no,", "no,,no,no")
+    done = gml("query", field, "--predict", "lung", "--batch", "new.csv", "--ignore-unknown")
+    said = told(done)
+    assert "values that the model does not know, treated as missing: 'smoke' 1\n" in said
+    assert "missing inputs, whose rows are answered without them: 'smoke' 2, 'dysp' 1\n" in said
+
+
 def test_rows_without_an_input(gml, field, tmp_path):
     rows(tmp_path / "new.csv", "asia,smoke,xray", "no,yes,no")
     done = gml("query", field, "--predict", "lung", "--batch", "new.csv")
@@ -370,6 +377,75 @@ def test_missing_as_a_level_in_rows(gml, tmp_path):
     single = gml("query", "f.json", "--evidence", "x=NA", "-f", "json")
     expected = json.loads(single.stdout)["results"][0]["probability"]
     assert float(found[1]["y=a"]) == pytest.approx(expected)
+    refused = gml("query", "f.json", "-t", "y", "--batch", "n.csv")
+    assert refused.returncode == 3
+    said = "n.csv: line 3: column 'x' is missing, and the model needs it; --missing level takes"
+    assert said in refused.stderr.decode()
+
+
+def test_a_gap_that_the_model_has_no_level_for(gml, field, tmp_path):
+    rows(tmp_path / "gap.csv", "asia,smoke,xray,dysp", "no,,no,no")
+    done = gml("query", field, "--predict", "lung", "--batch", "gap.csv")
+    assert "and a model fitted with --missing level knows what a gap says" in error_line(done, 3)
+
+
+def test_help_of_query_tells_fields_from_other_models(gml):
+    text = " ".join(finished(gml("query", "--help")).stdout.decode().split())
+    assert "observes nothing (a conditional field, which needs every input, refuses it" in text
+
+
+def test_what_is_refused_is_not_offered(gml, tmp_path):
+    """Neither by an option, nor by a hint."""
+    text = finished(gml("crf", "--help")).stdout.decode()
+    assert "--numeric" not in text and "(tests)" not in text
+    rows(tmp_path / "n.csv", "y,x", *[f"{'ab'[k % 2]},{k / 7}" for k in range(60)])
+    said = told(gml("crf", "n.csv", "-t", "y"))
+    assert "cut numbers with --bins\n" in said and "fisher-z" not in said
+    done = gml("crf", "n.csv", "-t", "y", "--missing", "available")
+    assert "--missing available is for --sequence" in error_line(done, 2)
+
+
+@pytest.mark.parametrize("name", ["weight", "Freq"])
+def test_weights_that_would_be_inputs_are_pointed_out(gml, tmp_path, name):
+    cells = [f"{'ab'[k % 2]},{'pq'[k % 3 % 2]},{0.5 + k % 3}" for k in range(60)]
+    rows(tmp_path / "w.csv", f"y,x,{name}", *cells)
+    warned = f"warning: taken as an input: '{name}'; if it says how much a row counts"
+    said = told(gml("crf", "w.csv", "-t", "y"))
+    assert warned in said
+    assert f"--weights-fractional {name}" in said and f"--exclude {name} leaves it out" in said
+    for known in (
+        ("--weights-fractional", name),
+        ("--exclude", name),
+        ("--columns", f"y,x,{name}"),
+    ):
+        assert "taken as" not in told(gml("crf", "w.csv", "-t", "y", *known))
+    assert "taken as" not in told(gml("crf", "w.csv", "-t", name))
+    weighted = gml("crf", "w.csv", "-t", "y", "--weights-fractional", name, "-f", "text")
+    assert b"rows            90, 2 different" in weighted.stdout
+
+
+def test_weighted_rows_have_six_digits(gml, tmp_path):
+    cells = [f"{'ab'[k % 2]},{'pq'[k % 3 % 2]},{1.123456789 + k % 3}" for k in range(60)]
+    rows(tmp_path / "w.csv", "y,x,weight", *cells)
+    for command in (("crf", "w.csv", "-t", "y"), ("mrf", "w.csv", "--structure", "complete")):
+        done = gml(*command, "--weights-fractional", "weight", "-f", "text")
+        shown = [line.split()[1] for line in done.stdout.decode().splitlines() if " rows" in line]
+        assert shown[0].rstrip(",") == "127.407"
+
+
+def test_rows_of_parquet(gml, field, asia, tmp_path):
+    table = pytest.importorskip("pandas").read_csv(asia, dtype=str).head(50)
+    table.to_parquet(tmp_path / "a.parquet")
+    table.to_csv(tmp_path / "a.csv", index=False)
+    found = [
+        finished(gml("query", field, "--predict", "lung", "--batch", f"a.{kind}")).stdout
+        for kind in ("parquet", "csv")
+    ]
+    assert found[0] == found[1]
+    table.loc[3, "smoke"] = None
+    table.to_parquet(tmp_path / "gap.parquet")
+    done = gml("query", field, "--predict", "lung", "--batch", "gap.parquet")
+    assert b"gap.parquet: data row 4: column 'smoke' is missing" in done.stderr
 
 
 def test_mpe_of_rows_is_for_fields(gml, asia, sample_data):

@@ -181,6 +181,26 @@ def test_unknown_values_are_ignored_on_request(gml, chain, tmp_path):
     done = gml("query", chain, "--predict", "weather", "--batch", "new.csv", "--ignore-unknown")
     assert len(printed_rows(done)) == 2
     assert b"values that the model does not know, treated as missing: 'eaten' 1" in done.stderr
+    (tmp_path / "gap.csv").write_text("diary,eaten\na,1\na,\nb,\n")
+    refused = gml("query", chain, "--predict", "weather", "--batch", "gap.csv")
+    assert "a model fitted with --missing level knows what a gap says" in error_line(refused, 3)
+    done = gml("query", chain, "--predict", "weather", "--batch", "gap.csv", "--ignore-unknown")
+    assert b"missing inputs, whose rows are answered without them: 'eaten' 2\n" in done.stderr
+
+
+def test_rows_of_parquet(gml, chain, diaries, tmp_path):
+    table = pytest.importorskip("pandas").read_csv(diaries, dtype=str)
+    table.to_parquet(tmp_path / "rows.parquet")
+    stored = gml("query", chain, "--mpe", "--batch", "rows.parquet")
+    assert printed_rows(stored) == printed_rows(gml("query", chain, "--mpe", "--batch", diaries))
+
+
+def test_a_column_that_looks_like_weights_is_pointed_out(gml, diaries, tmp_path):
+    first, *others = diaries.read_text().splitlines()
+    lines = [f"{first},weight", *(f"{line},{1 + k % 2}" for k, line in enumerate(others))]
+    (tmp_path / "w.csv").write_text("\n".join(lines) + "\n")
+    done = gml("crf", "w.csv", *OPTIONS)
+    assert b"taken as an input: 'weight'; --exclude weight leaves it out\n" in done.stderr
 
 
 @pytest.mark.parametrize(

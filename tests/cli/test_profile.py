@@ -95,7 +95,7 @@ def test_a_value_that_is_not_in_the_schema(gml, folder):
     (folder / "e.csv").write_text((folder / "d.csv").read_text() + "w,1,1,9\n")
     done = gml("chowliu", "e.csv", "-c", "a,k", "--levels", "s.json")
     assert (done.returncode, done.stdout) == (3, b"")
-    assert done.stderr.startswith(b"gml: error: e.csv: line 302: column 'a': declared level 'w'")
+    assert done.stderr.startswith(b"gml: error: e.csv: line 302: column 'a': level 'w'")
 
 
 def test_errors(gml, tmp_path):

@@ -14,6 +14,7 @@ from gml import kernel
 from gml.data.json_text import parse_json
 from gml.data.options import ReadOptions, reading_options
 from gml.errors import CannotAnswer, DataError, GmlWarning, UsageError
+from gml.formats.chain_payload import field_of, payload_of
 from gml.kernel import reference
 from gml.model.sequences.attributes import Attributes
 from gml.model.sequences.chain_field import NoFiniteMaximum
@@ -23,7 +24,6 @@ from gml.model.sequences.log_marginals import log_marginals
 from gml.model.sequences.names import strongest
 from gml.model.sequences.objective import ChainObjective, spans_of
 from gml.model.sequences.orthants import minimise_absolute
-from gml.model.sequences.payload import field_of, payload_of
 from gml.model.sequences.training import train_chain
 from gml.progress import Deadline
 from gml.resources import limited_to
@@ -363,6 +363,72 @@ def test_a_maximum_is_missed_where_some_weights_separate_the_labels(seed):
             train_chain(rows, window=0, l2=0.0)
     else:
         assert train_chain(rows, window=0, l2=0.0).converged
+
+
+def persistent_rows(seed):
+    """Long sequences whose labels hardly change, of a few words that say little."""
+    rng = np.random.default_rng(seed)
+    n_sequences, length = int(rng.integers(6, 14)), int(rng.integers(5, 40))
+    n_words = int(rng.integers(2, 5))
+    keep, noise = rng.choice([0.9, 0.95, 0.98]), rng.choice([0.3, 0.45])
+    cells = []
+    for s in range(n_sequences):
+        label = int(rng.integers(2))
+        for _ in range(length):
+            word = label if rng.random() > noise else int(rng.integers(n_words))
+            cells.append((s, "abcd"[word], "XY"[label]))
+            label = 1 - label if rng.random() > keep else label
+    return chain_rows(pd.DataFrame(cells, columns=["id", "word", "tag"]))
+
+
+@pytest.mark.parametrize("seed", [68, 494])
+def test_what_rises_by_less_than_digits_has_no_maximum(seed):
+    """Every attribute goes with every label, and derivatives vanish long before infinity."""
+    with pytest.raises(NoFiniteMaximum, match="the likelihood has no maximum: the weights of"):
+        train_chain(persistent_rows(seed), window=0, l2=0.0)
+
+
+def test_a_maximum_that_is_far_away_is_reached():
+    """One row in 50 000 contradicts what all others say."""
+    n = 50_000
+    word = np.where(np.arange(n) % 2, "a", "b")
+    tag = np.where(np.arange(n) % 2, "X", "Y")
+    tag[[0, 1]] = tag[[1, 0]]
+    frame = pd.DataFrame({"id": np.arange(n), "word": word, "tag": tag})
+    fit = train_chain(chain_rows(frame), window=0, l2=0.0)
+    assert fit.converged
+    odds = math.log(n / 2 - 1)
+    weights, _ = named_weights(fit.field)
+    found = weights["word=a", "X"] - weights["word=a", "Y"]
+    found += sum(weights[mark, "X"] - weights[mark, "Y"] for mark in ("bias", "first", "last"))
+    assert found == pytest.approx(odds, rel=1e-4)
+
+
+def test_chains_beyond_the_programme_are_said_to_be_undecided(monkeypatch):
+    monkeypatch.setattr("gml.model.sequences.separation._MOST_ENTRIES", 100)
+    said = "whether the likelihood has a maximum could not be decided.*linear programme would have"
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(
+        {
+            "id": np.arange(300) // 3,
+            "word": rng.choice(list("ab"), 300),
+            "tag": rng.choice(list("XY"), 300),
+        }
+    )
+    with pytest.warns(GmlWarning, match="that the likelihood has a maximum was not proved"):
+        assert train_chain(chain_rows(frame), window=0, l2=0.0).converged
+    with pytest.raises(NoFiniteMaximum, match=said):
+        train_chain(chain_rows(frame), window=0, l2=0.0, max_iterations=3)
+
+
+@pytest.mark.parametrize("l2", [0.01, 0.1])
+def test_rare_features_are_where_a_longer_run_has_them(l2):
+    rows = chain_rows(chain_frame(seed=5, n_sequences=1500, n_words=400))
+    fit = train_chain(rows, l2=l2)
+    longer = train_chain(rows, l2=l2, tolerance=1e-10)
+    assert fit.converged
+    assert fit.objective == pytest.approx(longer.objective, abs=1e-5)
+    assert np.abs(fit.field.weights - longer.field.weights).max() < 5e-5 / l2
 
 
 def test_time_that_is_up_leaves_what_was_reached(rows):

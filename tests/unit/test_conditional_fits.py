@@ -12,7 +12,7 @@ import gml
 from gml.data.dataset import Dataset
 from gml.model.conditional import second_derivatives
 from gml.model.conditional.curvature import diagonal_steps
-from gml.model.conditional.estimation import estimate_field
+from gml.model.conditional.estimation import FieldTrials, estimate_field
 from gml.model.conditional.fit import FieldFitter, FieldPenalty
 from gml.model.conditional.folds import L2_GRID, judged_by_folds
 from gml.model.conditional.likelihood import PartLikelihood
@@ -320,7 +320,7 @@ def expanded(rows):
 def test_folds_judge_by_rows_that_were_not_fitted(small):
     terms, data = small
     rows = FieldRows.of(terms, data)
-    found = judged_by_folds(FieldFitter(rows), rows, (0.1, 1.0), folds=4, seed=3)
+    found = judged_by_folds(FieldTrials(FieldFitter(rows), rows, seed=3), (0.1, 1.0), 4)
     for l2, loss in found.path:
         total = 0.0
         for rest, fold in rows.folds(4, seed=3):
@@ -341,7 +341,7 @@ def test_equal_losses_choose_the_larger_penalty():
         def fit(self, rows, penalty, **how):
             return super().fit(rows, FieldPenalty(l2=1.0), **how)
 
-    found = judged_by_folds(Flat(rows), rows, (1.0, 10.0, 0.1), folds=2)
+    found = judged_by_folds(FieldTrials(Flat(rows), rows), (1.0, 10.0, 0.1), 2)
     assert len({loss for _, loss in found.path}) == 1
     assert found.l2 == 10.0
     assert [l2 for l2, _ in found.path] == [0.1, 1.0, 10.0]

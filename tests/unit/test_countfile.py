@@ -309,7 +309,7 @@ def test_declared_recodings():
     intervals = ("[-inf,2)", "[2,20)", "[20,inf)")
     assert new(cuts={"A": (2.0, 20.0)}) == ((*intervals, "NA"), [0, 1, 2, 3])
     assert new(intervals={"A": intervals}) == ((*intervals, "NA"), [0, 1, 2, 3])
-    with pytest.raises(DataError, match="c.parquet: column 'A': declared level '30' not found"):
+    with pytest.raises(DataError, match="c.parquet: column 'A': level '30' not found"):
         new(levels={"A": ("1", "2")})
     with pytest.raises(DataError, match="not a number within them"):
         new(intervals={"A": intervals[:2]})

@@ -200,7 +200,7 @@ def test_a_graph_declares_levels_of_held_out_rows(tmp_path):
     assert len(losses) == 1
     unknown = held_out.replace({"smoke": {"yes": "often"}})
     for data in each_kind(unknown, tmp_path).values():
-        with pytest.raises(DataError, match="column 'smoke': declared level 'often' not found"):
+        with pytest.raises(DataError, match="column 'smoke': level 'often' not found"):
             gml.score(fitted, graph, holdout=data)
     with pytest.raises(UsageError, match="`levels` contradicts graph 1, .* for column 'smoke'"):
         gml.score(fitted, graph, holdout=unknown, levels={"smoke": ["often", "no", "yes"]})
@@ -209,12 +209,12 @@ def test_a_graph_declares_levels_of_held_out_rows(tmp_path):
 @pytest.mark.parametrize(
     "declared,message",
     [
-        ({"A": ("y", "z")}, "column 'A': declared level 'x' not found"),
+        ({"A": ("y", "z")}, "column 'A': level 'x' not found"),
         (
             {"B": ("[-inf,2)", "[2,4)")},
-            "column 'B': declared level '4' not found.*and it is not a number within them",
+            "column 'B': level '4' not found.*and it is not a number within them",
         ),
-        ({"A": ("[-inf,2)", "[2,inf)")}, "column 'A': declared level 'x' not found.*within them"),
+        ({"A": ("[-inf,2)", "[2,inf)")}, "column 'A': level 'x' not found.*within them"),
     ],
 )
 def test_what_is_not_declared_is_refused_in_any_data(frame, tmp_path, declared, message):

@@ -143,7 +143,7 @@ def test_declared_levels_stay_and_new_ones_are_refused(tmp_path):
     assert found.na == ("-",)
     schema = parse_schema(json.loads(FORMATS["json"](found)), "s")
     (tmp_path / "e.csv").write_text("A,B\nlow,1\nhigh,3\n")
-    with pytest.raises(DataError, match="declared level '3' not found"):
+    with pytest.raises(DataError, match="level '3' not found"):
         read_dataset(tmp_path / "e.csv", ReadOptions(levels=schema))
 
 

@@ -336,9 +336,7 @@ def test_declared_levels(table):
     data = table("A,B\nhigh,1\nNA,2\nlow,1\n", levels=declared)
     assert data.variables[0].levels == ("low", "high", "NA", "never")
     assert data.columns[0].tolist() == [1, 2, 0]
-    with pytest.raises(
-        DataError, match="line 3: column 'A': declared level 'mid' not found; .*'low'"
-    ):
+    with pytest.raises(DataError, match="line 3: column 'A': level 'mid' not found; .*'low'"):
         table("A\nlow\nmid\n", levels=declared)
 
 

@@ -14,7 +14,7 @@ from gml.cli.shared.common_options import (
     max_seconds_option,
     seed_option,
 )
-from gml.cli.shared.data_options import DataRequest, fitting_data_options
+from gml.cli.shared.data_options import DataRequest, field_data_options
 from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.numbers import RealRange, WholeRange
 from gml.cli.shared.output import FieldOutput
@@ -89,7 +89,7 @@ _field_options = keyword_options(
     "\n\b\n"
     "Exit code 5: stopped by --max-seconds; the model as it was then was written.",
 )
-@fitting_data_options
+@field_data_options
 @click.argument("graph_path", metavar="[GRAPH]", required=False)
 @name_list_option(
     "-t", "--target", help_="The columns y to be predicted: A,B; the others are x.", required=True

@@ -47,7 +47,9 @@ if TYPE_CHECKING:
     "row of --batch too.",
 )
 @click.option("--map", "map_", is_flag=True, help="Find the most probable values of the targets.")
-@click.option("--batch", metavar="FILE", help="Answer for each row of evidence in this CSV file.")
+@click.option(
+    "--batch", metavar="FILE", help="Answer for each row of evidence in this file: CSV or Parquet."
+)
 @click.option(
     "--predict",
     metavar="COLUMN",
@@ -65,12 +67,14 @@ if TYPE_CHECKING:
     type=click.Choice(["unobserved", "level"]),
     default="unobserved",
     show_default=True,
-    help="Treat missing cells of --batch as not observed, or as the level NA if a node has it.",
+    help="Treat missing cells of --batch as not observed, or as the level NA if a node has it. A "
+    "conditional field refuses an input that is not observed.",
 )
 @click.option(
     "--ignore-unknown",
     is_flag=True,
-    help="Treat cells of --batch that are not levels of their node as missing.",
+    help="Treat cells of --batch that are not levels of their node as missing; a conditional field "
+    "answers without the inputs that are missing.",
 )
 @row_reading_options
 @answer_output
@@ -99,8 +103,9 @@ def command(
     asked about the rows of --batch alone: --predict takes the most probable label of each row,
     --mpe the most probable labels of each sequence.
 
-    Rows of --batch observe the nodes that the file has as columns; a missing cell observes nothing,
-    and columns without a node are ignored. The result is CSV: the columns of the file, followed by
+    Rows of --batch observe the nodes that the file has as columns; a missing cell observes nothing
+    (a conditional field, which needs every input, refuses it: see --missing, --ignore-unknown), and
+    columns without a node are ignored. The result is CSV: the columns of the file, followed by
     the probability of each level of each target, and that of the row's evidence.
 
     If the file has the column that --predict asks for, it is not evidence: standard error tells how

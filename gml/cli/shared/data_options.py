@@ -100,13 +100,15 @@ _MAX_LEVELS = click.option(
     help="Refuse columns with more levels, like IDs.",
 )
 
+_NUMERIC = name_list_option("--numeric", help_="Keep these columns as numbers, not labels: A,B.")
+
 _DATA_OPTIONS = [
     _DATA,
     name_list_option(
         "-c", "--columns", help_='Use only these columns: A,B (a name with a comma in "quotes").'
     ),
     name_list_option("--exclude", help_="Leave these columns out: A,B."),
-    name_list_option("--numeric", help_="Keep these columns as numbers, not labels: A,B."),
+    _NUMERIC,
     _DELIMITER,
     _DECIMAL,
     _ENCODING,
@@ -179,6 +181,23 @@ def checked_data_options(function: Function) -> Function:
 def fitting_data_options(function: Function) -> Function:
     """DATA and its options for scores and fitting, where rows may have fractional weights."""
     return _data_options(function, [*_DATA_OPTIONS, _WEIGHTS_FRACTIONAL])
+
+
+_MISSING_INPUTS = click.option(
+    "--missing",
+    type=click.Choice(["error", "drop", "level", "available"]),
+    default="error",
+    show_default=True,
+    help="Treat missing values: refuse, drop rows (not with --sequence), own level, or (only with "
+    "--sequence) a cell that says nothing.",
+)
+
+
+def field_data_options(function: Function) -> Function:
+    """DATA and its options for conditional fields, which are over labels."""
+    instead = {_MISSING: _MISSING_INPUTS}
+    options = [instead.get(option, option) for option in _DATA_OPTIONS if option is not _NUMERIC]
+    return _data_options(function, [*options, _WEIGHTS_FRACTIONAL])
 
 
 def profiling_data_options(function: Function) -> Function:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from gml.errors import UsageError, parameter, quote
 from gml.model.conditional.figures import FieldFigures, FieldTally
-from gml.model.conditional.fit import DEFAULT_L2, FieldFitter, FieldPenalty
-from gml.model.conditional.folds import FOLDS, L2_GRID, ByFolds, judged_by_folds
+from gml.model.conditional.fit import DEFAULT_L2, FieldFitter, FieldPenalty, FittedField
+from gml.model.conditional.folds import AUTO, chosen_penalty
 from gml.model.conditional.rows import FieldRows
 from gml.model.conditional.summary import FieldSummary
 from gml.model.conditional.terms import Scope, Table
 from gml.progress import Deadline
-
-AUTO = "auto"
-"""The penalty l2 that folds choose."""
 
 
 class Estimated(NamedTuple):
@@ -60,21 +58,12 @@ def estimate_field(
     (0.8466, 0.8466)
     """
     deadline = deadline or Deadline()
-    penalty = checked_penalty(l1, l2)
+    checked_penalty(l1, l2)
     fitter = FieldFitter(rows)
-    judged: ByFolds | None = None
-    n_folds = FOLDS if folds is None and l2 == AUTO else folds
-    if n_folds is not None:
-        grid = L2_GRID if l2 == AUTO else (penalty.l2,)
-        judged = judged_by_folds(
-            fitter, rows, grid, l1=l1, folds=n_folds, seed=seed, deadline=deadline
-        )
-        if judged is not None:
-            penalty = FieldPenalty(l1, judged.l2)
+    trials = FieldTrials(fitter, rows, l1=l1, seed=seed, deadline=deadline)
+    chosen = chosen_penalty(trials, l2, folds=folds)
+    penalty = FieldPenalty(l1, chosen.l2)
     found = fitter.fit(rows, penalty, deadline=deadline)
-    heldout, by = None if judged is None else judged.figures, "folds"
-    if holdout is not None:
-        heldout, by = _figures(found.tables, holdout), "holdout"
     weights = rows.terms.vector(found.tables)
     summary = FieldSummary(
         algorithm="L-BFGS",
@@ -89,17 +78,63 @@ def estimate_field(
         objective=found.objective,
         l1=float(penalty.l1),
         l2=float(penalty.l2),
-        training=_figures(found.tables, rows),
-        heldout=heldout,
-        heldout_by=None if heldout is None else by,
-        folds=n_folds if judged is not None else None,
-        path=judged.path if judged is not None and l2 == AUTO else (),
+        training=_figures(found, rows),
+        **chosen.heldout(None if holdout is None else _figures(found, holdout)),
     )
-    in_time = n_folds is None or judged is not None
-    return Estimated(found.tables, summary, in_time and (found.converged or not deadline.passed))
+    in_time = chosen.in_time and (found.converged or not deadline.passed)
+    return Estimated(found.tables, summary, in_time)
 
 
-def _figures(tables: dict[Scope, Table], rows: FieldRows) -> FieldFigures:
+class FieldTrials:
+    """Folds of the rows of a table (`gml.data.resampling`), whatever their order.
+
+    Fits of folds are rough, each begun where the one of the penalty before ended.
+
+    Examples
+    --------
+    >>> import gml
+    >>> from gml.model.conditional.folds import judged_by_folds
+    >>> from gml.model.conditional.terms import FieldTerms
+    >>> data = gml.read("sample_data/asia.csv", columns=["bronc", "smoke", "dysp"])
+    >>> bronc, smoke, dysp = data.variables
+    >>> rows = FieldRows.of(FieldTerms.complete([bronc], [smoke, dysp]), data)
+    >>> found = judged_by_folds(FieldTrials(FieldFitter(rows), rows), (0.1, 1.0, 10.0), 5)
+    >>> found.l2, [round(loss, 4) for _, loss in found.path]
+    (1.0, [0.4101, 0.4101, 0.4103])
+    """
+
+    def __init__(
+        self,
+        fitter: FieldFitter,
+        rows: FieldRows,
+        *,
+        l1: float = 0.0,
+        seed: int = 0,
+        deadline: Deadline | None = None,
+    ) -> None:
+        self._fitter = fitter
+        self._rows = rows
+        self._l1 = l1
+        self._seed = seed
+        self._deadline = deadline or Deadline()
+
+    def folds(self, k: int) -> Iterator[tuple[FieldRows, FieldRows]]:
+        """Yield the rest and the fold, k times."""
+        return self._rows.folds(k, seed=self._seed)
+
+    def fit(self, rest: FieldRows, l2: float, start: FittedField | None) -> FittedField | None:
+        """Fit a field; None if time was up."""
+        found = self._fitter.fit(
+            rest, FieldPenalty(self._l1, l2), start=start, roughly=True, deadline=self._deadline
+        )
+        return None if not found.converged and self._deadline.passed else found
+
+    def tally(self) -> FieldTally:
+        """Return a new tally."""
+        return FieldTally(self._rows.terms)
+
+
+def _figures(fitted: FittedField, rows: FieldRows) -> FieldFigures:
     tally = FieldTally(rows.terms)
-    tally.add(tables, rows)
+    tally.add(fitted, rows)
     return tally.figures()

@@ -12,15 +12,15 @@ Sums are exact (`math.fsum`), so that the order of rows does not matter.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from gml.model.conditional.fit import FittedField
 from gml.model.conditional.prediction import FieldPredictor
 from gml.model.conditional.rows import FieldRows
-from gml.model.conditional.terms import FieldTerms, Scope, Table
+from gml.model.conditional.terms import FieldTerms
 from gml.model.inference import most_probable
 
 
@@ -79,10 +79,10 @@ class FieldTally:
         self._own_losses: list[list[float]] = [[] for _ in range(n)]
         self._levels = [np.zeros(len(target.levels or ())) for target in terms.targets]
 
-    def add(self, tables: Mapping[Scope, Table], rows: FieldRows) -> None:
-        """Add what a field with these weights says of rows."""
+    def add(self, fitted: FittedField, rows: FieldRows, /) -> None:
+        """Add what a fitted field says of rows."""
         present = rows.present()
-        predictor = FieldPredictor(self._terms, tables)
+        predictor = FieldPredictor(self._terms, fitted.tables)
         counts = present.counts.astype(np.float64) * present.unit
         log_p = predictor.posteriors(present.inputs, present.targets).log_evidence
         marginals = predictor.posteriors(present.inputs).targets

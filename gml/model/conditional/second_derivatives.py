@@ -48,7 +48,9 @@ def is_small(rows: PartRows) -> bool:
         return False
     cells = int(np.prod(sizes, dtype=object))
     levels, most_read = sum(sizes), max(len(read) for read in terms.reads)
-    numbers = rows.n_distinct * max(cells, levels * (levels + 1) // 2)
+    products = levels * (levels + 1) // 2
+    of_pairs = sum(sizes[i] * sizes[j] for i, j in terms.pairs)
+    numbers = max(rows.n_distinct * max(cells, products), cells * max(products, of_pairs))
     for_gradient = rows.n_distinct * (cells + levels * most_read)
     return (
         numbers <= _MOST_NUMBERS
@@ -59,56 +61,79 @@ def is_small(rows: PartRows) -> bool:
 
 def curvature(rows: PartRows, counted: Statistics, weights: Vector) -> Table:
     """Return minus the second derivatives of the log-likelihood."""
-    terms = rows.terms
+    terms, times = rows.terms, counted.times[:, None]
     p = _joint(rows, weights)
     single, paired = _indicators(terms)
     found = np.zeros((terms.size, terms.size))
-    means = p @ np.column_stack([one.cells for one in (*single, *paired)])
-    times = counted.times
-    covariances = {}
-    for j, one in enumerate(single):
-        for k, other in enumerate(single[: j + 1]):
-            together = p @ (one.cells * other.cells)
-            covariances[j, k] = times * (together - means[:, j] * means[:, k])
-    _fill_single(found, rows, single, covariances)
-    for j, one in enumerate(paired):
-        at = one.places[-1][0]
-        mean = means[:, len(single) + j]
-        for k, other in enumerate(single):
-            spread = times * (p @ (one.cells * other.cells) - mean * means[:, k])
-            for a in other.inputs:
-                found[at, other.places[a]] = _crossed(rows, spread, a)
-                found[other.places[a], at] = found[at, other.places[a]]
-        for k, other in enumerate(paired[: j + 1]):
-            beside = other.places[-1][0]
-            spread = times * (p @ (one.cells * other.cells) - mean * means[:, len(single) + k])
-            found[at, beside] = found[beside, at] = spread.sum()
+    cells = np.column_stack([one.cells for one in single])
+    means = p @ cells
+    _fill_single(found, rows, single, times * _covariances(p, cells, means))
+    if paired:
+        joined = _Pairs(paired, times, p)
+        for a in sorted({a for one in single for a in one.inputs}):
+            readers = [k for k, one in enumerate(single) if a in one.places]
+            at = np.array([single[k].places[a] for k in readers])
+            for level, chosen in enumerate(_rows_by_level(rows, a)):
+                sums = joined.with_single(cells[:, readers], means[:, readers], chosen)
+                _put(found, at[:, level], joined.places, sums)
+        found[np.ix_(joined.places, joined.places)] = joined.with_each_other()
     return found
 
 
+def _covariances(p: Table, cells: Table, means: Table) -> Table:
+    """Cov(g_j, g_k | x) of single targets: rows × pairs j ≥ k, as `tril_indices` has them."""
+    j, k = np.tril_indices(cells.shape[1])
+    covariances: Table = p @ (cells[:, j] * cells[:, k]) - means[:, j] * means[:, k]
+    return covariances
+
+
+class _Pairs:
+    """The derivatives along weights of two targets, which no input decides.
+
+    Rows with the same level of an input are added up before anything is multiplied.
+    """
+
+    def __init__(self, paired: list[_Indicator], times: Table, p: Table) -> None:
+        self.places: Index = np.array([one.places[-1][0] for one in paired])
+        self._cells = np.column_stack([one.cells for one in paired])
+        self._means = p @ self._cells
+        self._times = times
+        self._p = p
+
+    def with_single(self, cells: Table, means: Table, chosen: Index) -> Table:
+        """Return Σ n·Cov over some rows: indicators of single targets × those of pairs."""
+        return self._summed(cells, means[chosen], chosen)
+
+    def with_each_other(self) -> Table:
+        """Return Σ n·Cov over all rows: indicators of pairs × the same."""
+        return self._summed(self._cells, self._means, np.arange(len(self._p)))
+
+    def _summed(self, cells: Table, means: Table, chosen: Index) -> Table:
+        times = self._times[chosen]
+        expected = (times * self._p[chosen]).sum(axis=0)
+        together = (cells * expected[:, None]).T @ self._cells
+        summed: Table = together - (times * means).T @ self._means[chosen]
+        return summed
+
+
 def _fill_single(
-    found: Table,
-    rows: PartRows,
-    single: list[_Indicator],
-    covariances: dict[tuple[int, int], Vector],
+    found: Table, rows: PartRows, single: list[_Indicator], covariances: Table
 ) -> None:
     """Write the derivatives along weights of single targets and inputs."""
+    j, k = np.tril_indices(len(single))
     read = sorted({a for one in single for a in one.inputs})
+    reads = {a: np.array([a in one.places for one in single]) for a in read}
     for n, a in enumerate(read):
         for b in read[: n + 1]:
-            cells, shape = _cells(rows, a, b)
-            for (j, k), spread in covariances.items():
-                one, other = single[j], single[k]
-                forth = a in one.places and b in other.places
-                back = b in one.places and a in other.places
-                if not (forth or back):
-                    continue
-                flat = np.bincount(cells, weights=spread, minlength=shape[0] * shape[1])
-                sums = flat.astype(np.float64).reshape(shape)
-                if forth:
-                    _put(found, one.places[a], other.places[b], sums)
-                if back:
-                    _put(found, one.places[b], other.places[a], sums.T)
+            sums = _summed_by_levels(rows, a, b, covariances)
+            for one, other, turned in ((a, b, sums), (b, a, sums.transpose(1, 0, 2))):
+                chosen = np.flatnonzero(reads[one][j] & reads[other][k])
+                at = np.array([single[i].places[one] for i in j[chosen]])
+                beside = np.array([single[i].places[other] for i in k[chosen]])
+                if len(chosen):
+                    values = turned[:, :, chosen].transpose(2, 0, 1)
+                    found[at[:, :, None], beside[:, None, :]] = values
+                    found[beside[:, None, :], at[:, :, None]] = values
 
 
 def _put(found: Table, at: Index, beside: Index, sums: Table) -> None:
@@ -116,25 +141,30 @@ def _put(found: Table, at: Index, beside: Index, sums: Table) -> None:
     found[np.ix_(beside, at)] = sums.T
 
 
-def _cells(rows: PartRows, a: int, b: int) -> tuple[NDArray[np.intp], tuple[int, int]]:
-    """Which pair of levels of two inputs each row has; the constant has one level."""
+def _summed_by_levels(rows: PartRows, a: int, b: int, numbers: Table) -> Table:
+    """Add up rows of numbers by the levels of two inputs, which are the first axes then."""
     shape = (_size(rows, a), _size(rows, b))
-    found = np.zeros(rows.n_distinct, dtype=np.intp)
+    cells = np.zeros(rows.n_distinct, dtype=np.intp)
     if a >= 0:
-        found += rows.inputs[a] * shape[1]
+        cells += rows.inputs[a] * shape[1]
     if b >= 0:
-        found += rows.inputs[b]
-    return found, shape
+        cells += rows.inputs[b]
+    order = np.argsort(cells, kind="stable")
+    present, first = np.unique(cells[order], return_index=True)
+    found = np.zeros((shape[0] * shape[1], numbers.shape[1]))
+    found[present] = np.add.reduceat(numbers[order], first, axis=0)
+    return found.reshape(*shape, -1)
 
 
 def _size(rows: PartRows, a: int) -> int:
     return 1 if a < 0 else len(rows.terms.inputs[a].levels or ())
 
 
-def _crossed(rows: PartRows, weights: Vector, a: int) -> Vector:
+def _rows_by_level(rows: PartRows, a: int) -> list[Index]:
+    """Which rows have each level of an input; the constant has one, which all have."""
     if a < 0:
-        return np.array([weights.sum()])
-    return np.bincount(rows.inputs[a], weights=weights, minlength=_size(rows, a)).astype(np.float64)
+        return [np.arange(rows.n_distinct)]
+    return [np.flatnonzero(rows.inputs[a] == level) for level in range(_size(rows, a))]
 
 
 def _joint(rows: PartRows, weights: Vector) -> Table:

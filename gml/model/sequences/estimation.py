@@ -7,12 +7,14 @@ left out; the grid, and who wins a tie, are those of fields of tables
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any
 
 from gml.data.sequences import SequenceRows
-from gml.model.conditional.estimation import AUTO, checked_penalty
-from gml.model.conditional.folds import FOLDS, L2_GRID
+from gml.model.conditional.estimation import checked_penalty
+from gml.model.conditional.folds import chosen_penalty
 from gml.model.sequences.chain_field import ChainField
 from gml.model.sequences.chain_metrics import ChainMetrics
 from gml.model.sequences.decoding import ChainAnswers
@@ -20,7 +22,7 @@ from gml.model.sequences.objective import ChainObjective
 from gml.model.sequences.subsets import fold_sequences
 from gml.model.sequences.summary import ChainSummary
 from gml.model.sequences.training import ChainFit, train_chain
-from gml.progress import Deadline, reporter
+from gml.progress import Deadline
 from gml.resources import available_threads
 
 
@@ -54,23 +56,13 @@ def estimate_chain(
     (1.0, 5, True)
     """
     deadline = deadline or Deadline()
-    penalty = checked_penalty(l1, l2)
-    how = _Training(window, l1, threads, deadline)
-    n_folds = FOLDS if folds is None and l2 == AUTO else folds
-    judged: dict[float, tuple[float, ChainMetrics]] | None = None
-    chosen = penalty.l2
-    if n_folds is not None:
-        grid = L2_GRID if l2 == AUTO else (penalty.l2,)
-        judged = _judged(rows, grid, n_folds, seed, how)
-    if judged is not None:
-        # The first of equal ones, and so the largest, as they descend.
-        chosen = min(sorted(judged, reverse=True), key=lambda one: judged[one][0])
-    fit = how.train(rows, chosen)
-    heldout = None if judged is None else judged[chosen][1]
-    by = "folds"
+    checked_penalty(l1, l2)
+    trials = ChainTrials(rows, window=window, l1=l1, seed=seed, threads=threads, deadline=deadline)
+    chosen = chosen_penalty(trials, l2, folds=folds)
+    fit = trials.train(rows, chosen.l2)
+    on_holdout = None
     if holdout is not None:
-        heldout = ChainAnswers(fit.field, holdout, threads=threads).metrics()
-        by = "holdout"
+        on_holdout = ChainAnswers(fit.field, holdout, threads=threads).metrics()
     summary = ChainSummary(
         algorithm="OWL-QN" if l1 else "L-BFGS",
         rows=fit.n_rows,
@@ -85,52 +77,71 @@ def estimate_chain(
         l1=float(fit.l1),
         l2=float(fit.l2),
         training=ChainAnswers(fit.field, rows, threads=threads).metrics(),
-        heldout=heldout,
-        heldout_by=None if heldout is None else by,
-        folds=n_folds if judged is not None else None,
-        path=()
-        if judged is None or l2 != AUTO
-        else tuple((one, judged[one][0]) for one in sorted(judged)),
+        **chosen.heldout(on_holdout),
     )
-    in_time = n_folds is None or judged is not None
-    complete = in_time and (fit.converged or not deadline.passed)
+    complete = chosen.in_time and (fit.converged or not deadline.passed)
     return replace(fit.field, summary=summary), complete
 
 
-class _Training(NamedTuple):
-    """How fields are trained, whatever their penalty l2."""
+class ChainTrials:
+    """Folds of whole sequences, and how fields are trained, whatever their penalty l2."""
 
-    window: int
-    l1: float
-    threads: int | None
-    deadline: Deadline
+    def __init__(
+        self,
+        rows: SequenceRows,
+        *,
+        window: int,
+        l1: float,
+        seed: int,
+        threads: int | None,
+        deadline: Deadline,
+    ) -> None:
+        self._rows = rows
+        self._seed = seed
+        self._threads = threads
+        self._deadline = deadline
+        self._how: dict[str, Any] = {"window": window, "l1": l1}
 
     def train(self, rows: SequenceRows, l2: float) -> ChainFit:
         """Train a field."""
-        return train_chain(rows, l2=l2, **self._asdict())
+        return train_chain(rows, l2=l2, threads=self._threads, deadline=self._deadline, **self._how)
+
+    def folds(self, k: int) -> Iterator[tuple[SequenceRows, SequenceRows]]:
+        """Yield the rest and the fold, k times."""
+        return fold_sequences(self._rows, k, seed=self._seed)
+
+    def fit(self, rest: SequenceRows, l2: float, start: ChainFit | None) -> ChainFit | None:
+        """Train a field from 0, as folds differ in their features; None if time was up."""
+        del start
+        found = self.train(rest, l2)
+        return None if not found.converged and self._deadline.passed else found
+
+    def tally(self) -> ChainTally:
+        """Return a new tally."""
+        return ChainTally(self._threads)
 
 
-def _judged(
-    rows: SequenceRows,
-    grid: tuple[float, ...],
-    folds: int,
-    seed: int,
-    how: _Training,
-) -> dict[float, tuple[float, ChainMetrics]] | None:
-    """Judge penalties by folds; None if time was up before all were done."""
-    losses: dict[float, float] = dict.fromkeys(grid, 0.0)
-    figures: dict[float, list[ChainMetrics]] = {l2: [] for l2 in grid}
-    done = 0
-    for rest, fold in fold_sequences(rows, folds, seed=seed):
-        for l2 in grid:
-            fit = how.train(rest, l2)
-            if not fit.converged and how.deadline.passed:
-                return None
-            losses[l2] += minus_log_likelihood(fit.field, fold, threads=how.threads)
-            figures[l2].append(ChainAnswers(fit.field, fold, threads=how.threads).metrics())
-            done += 1
-            reporter().advance("folds", done, folds * len(grid))
-    return {l2: (losses[l2] / rows.n_rows, ChainMetrics.added(figures[l2])) for l2 in grid}
+class ChainTally:
+    """Adds up how good fields are on folds of sequences."""
+
+    def __init__(self, threads: int | None) -> None:
+        self._threads = threads
+        self._losses: list[float] = []
+        self._figures: list[ChainMetrics] = []
+
+    def add(self, fitted: ChainFit, fold: SequenceRows, /) -> None:
+        """Add what a field says of a fold."""
+        self._losses.append(minus_log_likelihood(fitted.field, fold, threads=self._threads))
+        self._figures.append(ChainAnswers(fitted.field, fold, threads=self._threads).metrics())
+
+    @property
+    def log_loss(self) -> float:
+        """The mean −ln p(labels | rows) per row so far."""
+        return math.fsum(self._losses) / sum(figures.n_rows for figures in self._figures)
+
+    def figures(self) -> ChainMetrics:
+        """What was found so far."""
+        return ChainMetrics.added(self._figures)
 
 
 def minus_log_likelihood(

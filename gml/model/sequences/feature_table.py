@@ -64,6 +64,24 @@ class FeatureTable:
         pairs = labels[later - 1] * n_labels + labels[later]
         return cls(n_labels, n_attributes, states, _distinct(pairs, n_labels**2))
 
+    def times_seen(self, rows: RowAttributes, labels: Integers, starts: Integers) -> Integers:
+        """Return how often rows with their labels have each feature.
+
+        Examples
+        --------
+        >>> rows = RowAttributes(np.array([0, 1, 2]), np.array([0, 0], dtype=np.int32))
+        >>> table = FeatureTable(2, 1, np.array([1]), np.array([3]))
+        >>> table.times_seen(rows, np.array([1, 1]), np.array([0, 2])).tolist()
+        [2, 1]
+        """
+        of_cell = np.repeat(labels, np.diff(rows.rows))
+        inside = np.ones(len(labels), dtype=np.bool_)
+        inside[starts[:-1]] = False
+        later = np.flatnonzero(inside)
+        pairs = labels[later - 1] * self.n_labels + labels[later]
+        states = rows.attributes * np.int64(self.n_labels) + of_cell
+        return np.concatenate([_times(self.states, states), _times(self.transitions, pairs)])
+
     def __len__(self) -> int:
         return len(self.states) + len(self.transitions)
 
@@ -104,6 +122,11 @@ def _distinct(numbers: Integers, limit: int) -> Integers:
     seen = np.zeros(limit, dtype=np.bool_)
     seen[numbers] = True
     return np.flatnonzero(seen)
+
+
+def _times(numbers: Integers, found: Integers) -> Integers:
+    """How often each of some numbers, in order, is among others, which are all of them."""
+    return np.bincount(np.searchsorted(numbers, found), minlength=len(numbers))
 
 
 @dataclass(frozen=True)

@@ -38,10 +38,13 @@ def minimise_absolute(
     *,
     l1: float,
     tolerance: float = 1e-9,
+    units: Vector | float = 1.0,
     max_iterations: int = 5000,
     deadline: Deadline | None = None,
 ) -> Descent:
     """Minimise function(x) + l1 · Σ |x|; `Descent.gradient` is the largest of the pseudo-gradient.
+
+    It ends where none of it is larger than the tolerance times its unit.
 
     Examples
     --------
@@ -54,12 +57,12 @@ def minimise_absolute(
     point, done, within = start, 0, _ROUND
     while True:
         steps = min(within, max_iterations - done)
-        found = _within_orthants(function, point, l1, tolerance, steps, deadline)
+        found = _within_orthants(function, point, l1, tolerance, units, steps, deadline)
         point, done = found.point, done + found.iterations
         is_over = done >= max_iterations or deadline.passed or found.iterations < steps
         if found.converged or is_over:
             return Descent(point, found.gradient, done, found.converged)
-        settled = _with_signs(function, point, l1, tolerance, deadline)
+        settled = _with_signs(function, point, l1, tolerance, units, deadline)
         done += settled.iterations
         if np.array_equal(np.sign(settled.point), np.sign(point)):
             point = settled.point
@@ -74,7 +77,12 @@ def _sum(function: Function, point: Vector, l1: float) -> float:
 
 
 def _with_signs(
-    function: Function, point: Vector, l1: float, tolerance: float, deadline: Deadline
+    function: Function,
+    point: Vector,
+    l1: float,
+    tolerance: float,
+    units: Vector | float,
+    deadline: Deadline,
 ) -> Descent:
     """Minimise over the variables that are not 0 as if they kept their signs."""
     free = point != 0
@@ -86,7 +94,12 @@ def _with_signs(
         return value + l1 * float(signs @ part), gradient[free] + l1 * signs
 
     found = minimise(
-        linear, point[free], tolerance=tolerance, max_iterations=2 * _ROUND, deadline=deadline
+        linear,
+        point[free],
+        tolerance=tolerance,
+        units=np.broadcast_to(units, point.shape)[free],
+        max_iterations=2 * _ROUND,
+        deadline=deadline,
     )
     new = point.copy()
     new[free] = np.where(found.point * signs > 0, found.point, 0.0)
@@ -98,6 +111,7 @@ def _within_orthants(
     start: Vector,
     l1: float,
     tolerance: float,
+    units: Vector | float,
     max_iterations: int,
     deadline: Deadline,
 ) -> Descent:
@@ -107,8 +121,8 @@ def _within_orthants(
     moves: deque[tuple[Vector, Vector]] = deque(maxlen=_MEMORY)
     done = 0
     while True:
-        pull = _pseudo_gradient(point, gradient, l1)
-        largest = float(np.abs(pull).max(initial=0.0))
+        pull = pseudo_gradient(point, gradient, l1)
+        largest = float((np.abs(pull) / units).max(initial=0.0))
         if largest <= tolerance:
             return Descent(point, largest, done, True)
         if done >= max_iterations or deadline.passed:
@@ -126,8 +140,8 @@ def _within_orthants(
         reporter().advance("fitting", done, None, is_paced=False)
 
 
-def _pseudo_gradient(point: Vector, gradient: Vector, l1: float) -> Vector:
-    """The one-sided derivative that falls, or 0 where none does."""
+def pseudo_gradient(point: Vector, gradient: Vector, l1: float) -> Vector:
+    """Return the one-sided derivative that falls, or 0 where none does."""
     at_zero = np.where(
         gradient + l1 < 0, gradient + l1, np.where(gradient - l1 > 0, gradient - l1, 0.0)
     )

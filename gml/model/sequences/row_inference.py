@@ -23,8 +23,8 @@ from gml.data.source import ByteSource
 from gml.errors import DataError, UsageError, parameter, quote
 from gml.model.prediction_metrics import Tally
 from gml.model.row_answers import DecodedRows, LevelPredictions, RowAnswers, RowMarginals
+from gml.model.row_evidence import missing_input, warn_of_left_out, warn_of_unknown
 from gml.model.sequences.decoding import ChainAnswers, prediction_options
-from gml.progress import reporter
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,8 +85,10 @@ class ChainRowInference:
             self._require_known(rows)
         found = ChainAnswers(self.field, rows, threads=threads)
         if found.unseen:
-            counts = ", ".join(f"{quote(name)} {n}" for name, n in sorted(found.unseen.items()))
-            reporter().warn(f"values that the model does not know, treated as missing: {counts}")
+            warn_of_unknown(dict(sorted(found.unseen.items())))
+        gaps = _gaps(rows, self.field.inputs)
+        if gaps:
+            warn_of_left_out(gaps)
         codes = found.codes("viterbi" if self.decodes else "posterior")
         answers = self._answers(found.probabilities, codes)
         if not isinstance(data, str | os.PathLike | Dataset):
@@ -154,8 +156,15 @@ class ChainRowInference:
                 continue
             row = int(np.argmax(bad))
             where = f"{rows.where}: {rows.line(row)}: column {quote(name)}"
-            leaves = f"{parameter('ignore_unknown')} leaves out what it would add"
             if gaps[row] or levels[int(column[row])] == NA_LEVEL:
-                raise DataError(f"{where} is missing, and the model needs it; {leaves}")
+                raise DataError(missing_input(where, has_level=NA_LEVEL in known))
+            leaves = f"{parameter('ignore_unknown')} leaves out what it would add"
             value = quote(levels[int(column[row])])
             raise DataError(f"{where}: {value} was not seen in training; {leaves}")
+
+
+def _gaps(rows: SequenceRows, inputs: Sequence[str]) -> dict[str, int]:
+    """How many cells of inputs are missing, where any is."""
+    columns = ((name, rows.inputs.columns[rows.inputs.index(name)]) for name in inputs)
+    counts = {name: int(np.count_nonzero(missing_mask(column))) for name, column in columns}
+    return {name: count for name, count in counts.items() if count}

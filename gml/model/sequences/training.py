@@ -7,10 +7,17 @@ values (orthants.py), from 0.
 
 With l2 the function is strongly convex, so that at gradient g it is at most |g|²/(4·l2) above its
 minimum (Boyd & Vandenberghe 2004, 9.1.2). Without it there may be no minimum: a word that only ever
-has one label pulls its weight to infinity. Then weights grow when a slight penalty is made a
-hundred times slighter, and going on in that direction until one has grown by 10 costs nothing,
-while at a minimum it would contradict some row. So there is an error that names them, and no
-number.
+has one label pulls its weight to infinity. Whether there is one a linear programme decides
+(separation.py), and where there is none, an error names weights that grow without end. For chains
+that are too many for it, weights are watched: they grow when a slight penalty is made a hundred
+times slighter, and going on in that direction until one has grown by 10 costs nothing, while at a
+minimum it would contradict some row. Then, and where training does not end, the error says that
+nothing was decided; otherwise a warning does.
+
+A derivative is the number of times that a feature was seen less the number expected, so that what
+is small for a frequent feature may be all there is of a rare one: training ends where none is
+larger than the tolerance times the number of rows, nor than 100 times the tolerance of what the
+feature was seen, the curvature 2·l2 of its penalty added.
 """
 
 from __future__ import annotations
@@ -25,12 +32,13 @@ from numpy.typing import NDArray
 from gml.data.sequences import SequenceRows
 from gml.errors import UsageError, listing, parameter
 from gml.kernel.blas import one_blas_thread
-from gml.model.sequences.attributes import Attributes, require_window
+from gml.model.sequences.attributes import Attributes, RowAttributes, require_window
 from gml.model.sequences.chain_field import ChainField, NoFiniteMaximum
 from gml.model.sequences.feature_table import FeatureTable
 from gml.model.sequences.names import feature_names
 from gml.model.sequences.objective import ChainObjective
-from gml.model.sequences.orthants import minimise_absolute
+from gml.model.sequences.orthants import minimise_absolute, pseudo_gradient
+from gml.model.sequences.separation import ChainSeparation, Verdict, incomplete_attributes
 from gml.model.undirected.first_order import Descent, minimise
 from gml.model.undirected.fitting import Penalty
 from gml.progress import Deadline, reporter
@@ -46,6 +54,8 @@ TOLERANCE_L1 = 1e-5
 # and what that may cost.
 _SLIGHT = (1e-2, 1e-4, 1e-6)
 _FAR, _FREE = 10.0, 0.1
+# How much more of a feature's own number may be left than of the number of rows.
+_RARE = 1e2
 # Vectors that L-BFGS keeps.
 _VECTORS = 80
 _NAMED = 5
@@ -132,22 +142,62 @@ def train_chain(
         )
     require_memory(8 * _VECTORS * len(table), None, f"the weights of {len(table)} features")
     objective = ChainObjective(table, of_rows, labels, rows.starts, threads=threads)
-    way = _Way(objective, len(table), penalty, tolerance, max_iterations, deadline)
+    times = table.times_seen(of_rows, labels, rows.starts)
+    # What a derivative per row may be at most, as a multiple of the tolerance.
+    units = np.minimum(1.0, _RARE * (times + 2 * penalty.l2) / rows.n_rows)
+    way = _Way(objective, units, penalty, tolerance, max_iterations, deadline)
     # The products are of vectors, and between them the kernel works in threads.
     with one_blas_thread():
-        growth = way.endless() if penalty.is_likelihood else None
-        found = way.down()
-    is_lost = not found.converged and not deadline.passed
-    if growth is not None or (penalty.is_likelihood and is_lost):
-        raise _no_maximum(attributes, table, rows, found.point if growth is None else growth)
+        if penalty.is_likelihood:
+            verdict = _verdict(table, of_rows, labels, rows, objective, deadline)
+            names = _Names(attributes, table, rows)
+            if verdict.direction is not None:
+                raise names.no_maximum(verdict.direction)
+            if verdict.exists is None and not deadline.passed:
+                found = _undecided(way, names, verdict.why)
+            else:
+                found = way.down()
+        else:
+            found = way.down()
     return _fit(rows, window, attributes, table, objective, penalty, found)
+
+
+def _verdict(
+    table: FeatureTable,
+    of_rows: RowAttributes,
+    labels: NDArray[np.int64],
+    rows: SequenceRows,
+    objective: ChainObjective,
+    deadline: Deadline,
+) -> Verdict:
+    """Decide whether the likelihood has a maximum."""
+    endless = incomplete_attributes(table)
+    if endless is not None:
+        return Verdict(False, endless)
+    _, gradient = objective.likelihood(np.zeros(len(table)))
+    return ChainSeparation(table, of_rows, labels, rows).verdict(-gradient, deadline)
+
+
+def _undecided(way: _Way, names: _Names, why: str) -> Descent:
+    """Go down where nobody knows whether there is a bottom."""
+    growth = way.endless()
+    found = way.down()
+    if way.deadline.passed:
+        return found
+    if growth is not None or not found.converged:
+        raise names.undecided(found.point if growth is None else growth, why)
+    reporter().warn(
+        f"that the likelihood has a maximum was not proved ({why}); if weights are large, give "
+        f"{parameter('l2')} above 0"
+    )
+    return found
 
 
 class _Way(NamedTuple):
     """The way down to the minimum, and how far it may go."""
 
     objective: ChainObjective
-    n_features: int
+    units: Numbers
     penalty: Penalty
     tolerance: float
     max_iterations: int
@@ -159,9 +209,10 @@ class _Way(NamedTuple):
             return self._by_ridge(self.penalty.l2, self.tolerance)
         return minimise_absolute(
             self.objective.penalised(self.penalty.l2),
-            np.zeros(self.n_features),
+            np.zeros(len(self.units)),
             l1=self.penalty.l1 / self.objective.n_rows,
             tolerance=self.tolerance,
+            units=self.units,
             max_iterations=self.max_iterations,
             deadline=self.deadline,
         )
@@ -186,8 +237,9 @@ class _Way(NamedTuple):
     def _by_ridge(self, l2: float, tolerance: float, start: Numbers | None = None) -> Descent:
         return minimise(
             self.objective.penalised(l2),
-            np.zeros(self.n_features) if start is None else start,
+            np.zeros(len(self.units)) if start is None else start,
             tolerance=tolerance,
+            units=self.units,
             max_iterations=self.max_iterations,
             deadline=self.deadline,
         )
@@ -206,6 +258,7 @@ def _fit(
     loss, gradient = objective.likelihood(weights)
     gradient += 2 * penalty.l2 * weights
     value = loss + penalty.l2 * math.fsum(weights**2) + penalty.l1 * math.fsum(np.abs(weights))
+    pull = pseudo_gradient(weights, gradient, penalty.l1) if penalty.l1 else gradient
     gap = None
     if penalty.l2 and not penalty.l1:
         gap = float(gradient @ gradient) / (4 * penalty.l2)
@@ -230,20 +283,42 @@ def _fit(
         rows.n_rows,
         len(table),
         found.iterations,
-        found.gradient,
+        float(np.abs(pull).max(initial=0.0)) / rows.n_rows,
         gap,
         found.converged,
     )
 
 
-def _no_maximum(
-    attributes: Attributes, table: FeatureTable, rows: SequenceRows, growth: Numbers
-) -> NoFiniteMaximum:
-    assert rows.target is not None
-    fastest = np.abs(growth) >= np.sort(np.abs(growth))[-_NAMED:][0]
-    names = feature_names(attributes, table.some(fastest), rows.target.levels or ())
-    shown = listing(" → ".join(name) for name in names)
-    return NoFiniteMaximum(
-        f"the likelihood has no maximum that could be reached: the weights of {shown} grow without "
-        f"end, as for a value that has only one label; give a penalty, such as {parameter('l2', 1)}"
-    )
+class _Names(NamedTuple):
+    """The features by name, for what is said of those that grow."""
+
+    attributes: Attributes
+    table: FeatureTable
+    rows: SequenceRows
+
+    def no_maximum(self, growth: Numbers) -> NoFiniteMaximum:
+        """The error where the likelihood has no maximum."""
+        return NoFiniteMaximum(
+            f"the likelihood has no maximum: the weights of {self._fastest(growth)} grow without "
+            f"end, as for a value that some label never goes with; give a penalty, such as "
+            f"{parameter('l2', 1)}"
+        )
+
+    def undecided(self, growth: Numbers, why: str) -> NoFiniteMaximum:
+        """The error where weights grow, and nobody knows whether they end."""
+        return NoFiniteMaximum(
+            "whether the likelihood has a maximum could not be decided, and none was reached: "
+            f"{why}, and the weights of {self._fastest(growth)} still grow; give a penalty, such "
+            f"as {parameter('l2', 1)}"
+        )
+
+    def _fastest(self, growth: Numbers) -> str:
+        assert self.rows.target is not None
+        fastest = np.zeros(len(growth), dtype=np.bool_)
+        fastest[np.argsort(-np.abs(growth), kind="stable")[:_NAMED]] = True
+        fastest &= growth != 0
+        labels = self.rows.target.levels or ()
+        return listing(
+            " → ".join(name)
+            for name in feature_names(self.attributes, self.table.some(fastest), labels)
+        )

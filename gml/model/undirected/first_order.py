@@ -47,7 +47,7 @@ class Descent:
 
     point: Vector
     gradient: float
-    """How far from 0 the (sub)gradient still is, at most, in any coordinate."""
+    """How far from 0 the (sub)gradient still is, at most, in any coordinate, by its unit."""
     iterations: int
     converged: bool
 
@@ -59,10 +59,13 @@ def minimise(
     groups: Groups | None = None,
     inverse: Inverse | None = None,
     tolerance: float = 1e-9,
+    units: Vector | float = 1.0,
     max_iterations: int = 5000,
     deadline: Deadline | None = None,
 ) -> Descent:
     """Minimise a convex function; see the module.
+
+    It ends where no derivative is larger than the tolerance times its unit; groups have none.
 
     `inverse` must be symmetric and positive, and is used where there are no groups. The steps are
     in the span of `inverse` times gradients: where the minimum is not unique, what is found from 0
@@ -79,7 +82,9 @@ def minimise(
     """
     deadline = deadline or Deadline()
     if groups is None or groups.l1 == 0:
-        return _smooth(function, start, tolerance, max_iterations, deadline, inverse=inverse)
+        return _smooth(
+            function, start, tolerance, max_iterations, deadline, inverse=inverse, units=units
+        )
     return _grouped(function, start, groups, tolerance, max_iterations, deadline)
 
 
@@ -91,6 +96,7 @@ def _smooth(
     deadline: Deadline,
     *,
     inverse: Inverse | None = None,
+    units: Vector | float = 1.0,
     leave: Callable[[Vector, Vector], bool] = lambda before, after: False,
 ) -> Descent:
     """Minimise by L-BFGS, until `leave` says so of two points in a row."""
@@ -98,7 +104,7 @@ def _smooth(
     value, gradient = function(point)
     moves: deque[tuple[Vector, Vector, float]] = deque(maxlen=_MEMORY)
     done = 0
-    while (largest := float(np.abs(gradient).max(initial=0.0))) > tolerance:
+    while (largest := float((np.abs(gradient) / units).max(initial=0.0))) > tolerance:
         if done >= max_iterations or deadline.passed:
             return Descent(point, largest, done, False)
         direction = -_times_inverse(moves, gradient, inverse or np.array)
@@ -119,7 +125,8 @@ def _smooth(
         left = leave(point, new)
         point, gradient = new, new_gradient
         if left:
-            return Descent(point, float(np.abs(gradient).max(initial=0.0)), done, False)
+            largest = float((np.abs(gradient) / units).max(initial=0.0))
+            return Descent(point, largest, done, False)
     return Descent(point, largest, done, True)
 
 

@@ -97,7 +97,8 @@ def open_data(
     fractional
         Whether rows may count in part: scores and tables can do with that, tests cannot.
     takes_numbers
-        What would take columns as numbers, for the message about columns with too many levels.
+        What would take columns as numbers, for the message about columns with too many levels;
+        empty if nothing would.
     threads
         All cores by default.
     **reading
@@ -288,16 +289,17 @@ def _refuse_many_numbers(counter: Counter, declared: DeclaredColumns, options: R
 
 def _warn_of_levels(counter: Counter, takes_numbers: str | None) -> None:
     """Warn about columns with too many values, and about those with only one."""
-    takes_numbers = takes_numbers or f"{test_of_numbers()}, {score_of_numbers()}"
+    if takes_numbers is None:
+        takes_numbers = f"{test_of_numbers()}, {score_of_numbers()}"
     many = [f"{v.name!r} ({len(v.levels or ())})" for v in _many_levels(counter)]
     shown = ", ".join(sorted(many)[:_SHOWN])
     if len(many) > _SHOWN:
         shown += f" and {len(many) - _SHOWN} more"
     if many:
+        otherwise = f", or take them as numbers ({takes_numbers})" if takes_numbers else ""
         reporter().warn(
-            f"too many values for {rows_counted(counter)} rows to say much: "
-            f"{shown}; cut numbers with {parameter('bins')}, or take them as "
-            f"numbers ({takes_numbers})"
+            f"too many values for {counted(rows_counted(counter), 'row')} to say much: "
+            f"{shown}; cut numbers with {parameter('bins')}{otherwise}"
         )
     constant = [v.name for v in counter.variables if v.levels is not None and len(v.levels) < 2]
     if constant:

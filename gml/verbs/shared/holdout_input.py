@@ -24,6 +24,7 @@ def open_holdout(
     source: str,
     reading: Mapping[str, Any],
     undeclared: Undeclared = "labels",
+    takes_numbers: str | None = None,
 ) -> Counter:
     """Open held-out data whose columns are those of a counter.
 
@@ -51,5 +52,6 @@ def open_holdout(
         declared=DeclaredColumns(source, known | cut),
         undeclared=undeclared,
         offer_available=False,
+        takes_numbers=takes_numbers,
         **same,
     )

@@ -21,10 +21,11 @@ from gml.model.conditional.field import ConditionalField
 from gml.model.conditional.row_inference import FieldRowInference, all_targets
 from gml.model.decoded_metrics import DecodedMetrics, DecodedTally
 from gml.model.evidence import circumstances
-from gml.model.predict import RowEvidence, answers_about, warn_of_impossible
+from gml.model.predict import answers_about, warn_of_impossible
 from gml.model.prediction_metrics import Metrics, Tally, TrueValues
 from gml.model.query import Names, names_of
 from gml.model.row_answers import Decoded, Predictions, RowAnswers, RowInference
+from gml.model.row_evidence import RowEvidence
 from gml.model.sequences.chain_field import ChainField
 from gml.model.sequences.row_inference import ChainRowInference
 from gml.verbs.shared.answer_text import answer_cells, csv_line
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 RowSource: TypeAlias = "str | os.PathLike[str] | pd.DataFrame | Dataset"
-"""Rows of evidence: a CSV file (`-` is standard input), a frame or a dataset."""
+"""Rows of evidence: a CSV file (`-` is standard input), Parquet, a frame or a dataset."""
 
 _BLOCK_ROWS = 1 << 14
 _REMEMBERED = 1 << 16
@@ -332,10 +333,9 @@ def _blocks(
 
     def find(line: int, k: int, cell: str) -> float:
         is_missing = cell.strip(" ") in na
-        value = (
-            rows.missing(k, f"line {line}") if is_missing else rows.find(k, cell, f"line {line}")
-        )
-        # Unknown values are looked up each time, so that they are counted.
+        where = f"{records.unit} {line}"
+        value = rows.missing(k, where) if is_missing else rows.find(k, cell, where)
+        # Values that are unknown, or missing though needed, are looked up each time and counted.
         if value is None:
             return rows.nothing
         if len(known[k]) < _REMEMBERED:

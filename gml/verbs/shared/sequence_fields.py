@@ -18,6 +18,7 @@ from gml.model.sequences.decoding import prediction_options
 from gml.model.sequences.estimation import estimate_chain
 from gml.progress import Deadline, reporter
 from gml.verbs.shared.data_input import Data, options_for
+from gml.verbs.shared.weights_as_inputs import warn_of_weights_as_inputs
 
 WINDOW = 1
 
@@ -39,6 +40,7 @@ def train_field(
         raise UsageError(f"{parameter('sequence')} must be the name of a column, not {sequence!r}")
     options = options_for(data, reading)
     rows = _sequences(data, options, sequence=sequence, target=target)
+    warn_of_weights_as_inputs(rows.inputs.variables, reading, may_count=False)
     reporter().note(f"{rows.n_rows} rows in {rows.n_sequences} sequences")
 
     judged_by = None

@@ -9,11 +9,14 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from gml.data.options import ReadOptions
-from gml.data.records import Records, records_of
+from gml.data.parquet import is_parquet
+from gml.data.records import Records, open_records, records_of
 from gml.data.rereading import rereadable
+from gml.data.source import ByteSource
 from gml.errors import DataError, UsageError, parameter, place, quote
 from gml.ledger import note_digest, wants_digest
 from gml.model.row_answers import DecodedRows, LevelPredictions
@@ -22,6 +25,7 @@ from gml.model.sequences.row_inference import ChainRowInference
 from gml.verbs.shared.answer_text import answer_cells, csv_line
 
 _BLOCK_ROWS = 1 << 14
+_Reopened = Callable[[], AbstractContextManager[Records]]
 
 
 def chain_inference(
@@ -54,15 +58,14 @@ def csv_of_sequences(
     needs_truth: bool,
 ) -> Iterator[bytes]:
     """Yield CSV text: the columns of a file of sequences, followed by an answer for each row."""
-    hashed = wants_digest(batch)
-    with rereadable(batch, digest=hashed) as reopen:
-        with reopen(False) as source:
+    with _read_twice(batch, reading) as (source, records_again):
+        with source as opened:
             answers = asked.about(
                 batch,
                 missing=missing,
                 ignore_unknown=ignore_unknown,
                 reading=reading,
-                source=source,
+                source=opened,
             )
         metrics = answers.metrics if isinstance(answers, DecodedRows | LevelPredictions) else None
         if metrics is None and needs_truth:
@@ -70,8 +73,7 @@ def csv_of_sequences(
                 f"{parameter('metrics')}: {place(batch)} has no column "
                 f"{quote(asked.targets[0])}, so that there is no truth to compare with"
             )
-        with reopen(hashed) as source:
-            records = records_of(source, batch, reading)
+        with records_again() as records:
             taken = [name for name in asked.columns if name in records.names]
             if taken:
                 raise UsageError(f"there is a column {quote(taken[0])} already")
@@ -83,9 +85,28 @@ def csv_of_sequences(
                 )
                 text = b""
             yield text
-            note_digest(batch, source.digest())
     if metrics is not None and judge is not None:
         judge(metrics)
+
+
+@contextmanager
+def _read_twice(
+    batch: str | os.PathLike[str], reading: ReadOptions
+) -> Iterator[tuple[AbstractContextManager[ByteSource | None], _Reopened]]:
+    """Yield the bytes of a file to be read as a table, and what reads it again as records."""
+    hashed = wants_digest(batch)
+    if str(batch) != "-" and is_parquet(batch):
+        yield nullcontext(), lambda: open_records(batch, reading, digest=hashed)
+        return
+    with rereadable(batch, digest=hashed) as reopen:
+
+        @contextmanager
+        def again() -> Iterator[Records]:
+            with reopen(hashed) as source:
+                yield records_of(source, batch, reading)
+                note_digest(batch, source.digest())
+
+        yield reopen(False), again
 
 
 def _together(
