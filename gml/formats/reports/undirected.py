@@ -11,6 +11,7 @@ import numpy as np
 
 from gml.errors import counted
 from gml.formats.reports.entropy import maxent_in_words
+from gml.formats.reports.probabilities import probabilities_in_words
 from gml.formats.reports.terms import INDENT, cell_in_words, number, terms_in_words
 from gml.formats.text_room import require_graph_text
 from gml.independence.base import tiny_p
@@ -59,6 +60,9 @@ def dump_markov_text(net: MarkovNet) -> str:
     if net.summary is not None:
         facts = [*_summary(net.summary), *facts]
     parts = [[", ".join(title), *facts], *constraints]
+    if constraints:
+        # Of data, everybody has seen the shares; of constraints they are the answer.
+        parts.append(probabilities_in_words(net))
     parts += [_edges(net, walls), *terms_in_words(net, walls)]
     if net.summary is None:
         parts.append(_impossible(impossible_cells(net)))
