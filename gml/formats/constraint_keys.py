@@ -20,10 +20,9 @@ def require_keys(
 
     Examples
     --------
-    >>> require_keys({"sd": 1}, ["mean", "variance"], "x.json", {"sd": "its square is the variance"})
+    >>> require_keys({"sd": 1}, ["mean", "variance"], "x.json", {"sd": "give its square"})
     Traceback (most recent call last):
-    gml.errors.DataError: x.json: unknown key 'sd': its square is the variance; the keys are 'mean', \
-'variance'
+    gml.errors.DataError: x.json: unknown key 'sd': give its square; the keys are 'mean', 'variance'
     """
     for key in given:
         if key in known:

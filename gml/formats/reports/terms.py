@@ -233,6 +233,17 @@ def cell_in_words(cell: Mapping[str, str]) -> str:
     return ", ".join(f"{visible(name)}={visible(level)}" for name, level in cell.items())
 
 
+def row_count(rows: float) -> str:
+    """Return a number of rows; where rows count fractions, with 6 significant digits.
+
+    Examples
+    --------
+    >>> row_count(12345678), row_count(814.5092596577182), row_count(12345678.9)
+    ('12,345,678', '814.509', '12,345,679')
+    """
+    return f"{rows:,.0f}" if rows >= 1e6 else f"{rows:,.6g}"
+
+
 def number(value: float) -> str:
     """Return a number with 6 significant digits; what is not known is a dash."""
     return "-" if math.isnan(value) else f"{value:.6g}"

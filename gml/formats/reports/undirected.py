@@ -12,7 +12,7 @@ import numpy as np
 from gml.errors import counted
 from gml.formats.reports.entropy import maxent_in_words
 from gml.formats.reports.probabilities import probabilities_in_words
-from gml.formats.reports.terms import INDENT, cell_in_words, number, terms_in_words
+from gml.formats.reports.terms import INDENT, cell_in_words, number, row_count, terms_in_words
 from gml.formats.text_room import require_graph_text
 from gml.independence.base import tiny_p
 from gml.model.markovnet import COUPLING, MarkovNet
@@ -83,7 +83,7 @@ def fit_in_words(summary: FitSummary) -> Iterator[tuple[str, list[str]]]:
     yield "method", [f"{summary.method} ({summary.algorithm}), {ended}{steps}"]
     # Penalties keep fitted margins off the observed ones, however well a fit has converged.
     yield "largest gap of a margin", [] if penalties else _gap(summary.gap)
-    yield "rows", [f"{summary.rows:,}"]
+    yield "rows", [row_count(summary.rows)]
     yield "dimension", [f"{summary.dimension:,}"]
     yield "log-likelihood", _with_error(summary, summary.log_likelihood)
     yield "pseudo-log-likelihood", _figure(summary.pseudo_log_likelihood, exact=True)

@@ -6,8 +6,9 @@ programme cannot tell 1e-10 from 0, but Newton's steps can: towards a minimum th
 and smaller, towards infinity each of them changes some exponent by about 1, for ever.
 
 What rounding leaves of the gradient is the limit. An error e of the gradient moves the minimum by
-H⁻¹ e, so that there is nothing to be said where |H⁻¹| e is not small. The rounding of an expectation
-is relative to the sum of its absolute parts: that of P(A, B) − c P(B) is small where P(B) is.
+H⁻¹ e, so that there is nothing to be said where |H⁻¹| e is not small. The rounding of an
+expectation is relative to the sum of its absolute parts: that of P(A, B) − c P(B) is small where
+P(B) is.
 """
 
 from __future__ import annotations

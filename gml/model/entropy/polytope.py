@@ -319,9 +319,9 @@ class Polytope:
         possible[excluded] = False
         for margin in self.problem.margins:
             # What is given as more than 0 is not 0, however little it is.
-            cells = self._cells_of(*self._place(margin.scope))
-            lost = (margin.table.reshape(-1) > 0) & ~possible[cells].any(axis=1)
-            possible[cells[lost]] = True
+            numbers = self._cells_of(*self._place(margin.scope))
+            lost = (margin.table.reshape(-1) > 0) & ~possible[numbers].any(axis=1)
+            possible[numbers[lost]] = True
         tables = [possible[numbers] for numbers in self._numbers]
         for margin in self.problem.margins:
             place, varying = self._place(margin.scope)

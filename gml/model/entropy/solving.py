@@ -98,7 +98,7 @@ def solve_on_tree(problem: Problem, cliques: Sequence[Scope], deadline: Deadline
 
 
 class _First(NamedTuple):
-    """Where the descent ended with no more zeros than margins have, and whether it had converged."""
+    """Where the descent ended with no more zeros than margins have, and whether it converged."""
 
     dual: TreeDual
     found: Solution

@@ -264,7 +264,9 @@ def _require_targets(
         at, code = places.first(lacking, codes[name])
         level = levels[name][code]
         bare = level.strip()
-        hint = f"; did you mean {quote(bare)}, without blanks?" if bare in known else ""
+        hint = (
+            f"; {quote(bare)} is without blanks: write labels as rows do" if bare in known else ""
+        )
         if not hint:
             # A target that no row has may be a slip of the pen.
             near = nearest_name(level, sorted({*known}.difference(levels[name])))

@@ -146,13 +146,14 @@ def raise_narrow_bounds(
     titles = [margin.title(k) for margin in margins for k in range(len(margin.labels))]
     # Relative to each target, as the tolerances of the programme are meant to be.
     scaled = _scaled(incidence, 1 / targets, base)
-    offers = []
+    offers: list[Bounds] = []
     # One end moved; both, as much as they have to be; or as far down as there are weights.
     for ways in ([(0.0, 1.0), (1.0, 0.0)], [(1.0, 1.0)], [None]):
         offers = [offer for way in ways if (offer := _offer(scaled, bounds, way, would_do))]
         if offers:
             break
-    way_out = f"; {parameter('bounds')} {' or '.join(offers)} would do" if offers else ""
+    said = " or ".join(f"{below:g},{above:g}" for below, above in offers)
+    way_out = f"; {parameter('bounds')} {said} would do" if offers else ""
     raise CannotAnswer(
         f"no weights from {low:g} to {high:g} times those before meet the targets: the nearest are "
         f"off by {gap:.3g}, as {titles[worst]} with {reached:.4g} instead of "
@@ -165,7 +166,7 @@ def _offer(
     bounds: Bounds,
     moved: tuple[float, float] | None,
     would_do: Callable[[Bounds], bool],
-) -> str | None:
+) -> Bounds | None:
     """Return bounds that do, with one end moved or both, or from 0 up where `moved` is None."""
     low, high = bounds if moved is not None else (0.0, bounds[1])
     down, up = moved or (0.0, 1.0)
@@ -175,15 +176,15 @@ def _offer(
     for spare in _SPARES:
         below, above = low, high
         if down:
-            below = _rounded((1 - (1 - low) * times) * (1 - spare), math.floor)
+            below = min(low, _rounded((1 - (1 - low) * times) * (1 - spare), math.floor))
         if up and not down:
             above = max(high, _rounded((1 + (high - 1) * times) * (1 + spare), math.ceil))
         if down and up:
-            # Beside this lower end, the upper one need not go up as much.
+            # Both have gone as far as one has to: beside it, the other may go back.
             if found := _offer(scaled, (below, high), (0.0, 1.0), would_do):
-                return found
+                return _offer(scaled, (low, found[1]), (1.0, 0.0), would_do) or found
         elif would_do((below, above)):
-            return f"{below:g},{above:g}"
+            return below, above
     return None
 
 
