@@ -18,6 +18,10 @@ variable, other labels of it are refused. One numeric variable takes the place o
     {"numeric": {"name": "wait", "support": [0, null], "mean": 2.0, "variance": 1.5}}
 
 "support" has the ends, null where there is none, "moments" further E xᵏ by k: {"3": 10.5}.
+
+Margins of single variables, in counts or anything else that has the same total, may be short:
+
+    {"sex": {"m": 490, "f": 510}, "age": {"young": 300, "old": 700}}
 """
 
 from __future__ import annotations
@@ -30,7 +34,8 @@ from typing import Any
 
 from gml.data.json_text import parse_json
 from gml.data.text_file import read_text
-from gml.errors import DataError, listing, place, quote, unknown_name
+from gml.errors import DataError, listing, nearest_name, place, quote, unknown_name
+from gml.formats.constraint_keys import require_keys
 from gml.formats.constraints_csv import constraints_of_csv
 from gml.formats.constraints_numeric import moments_of
 from gml.kernel.layout import MOST_AXES
@@ -136,9 +141,11 @@ def constraints_of(
     """
     if not isinstance(content, Mapping):
         raise DataError(f'{where}: not an object with "constraints" or "numeric"')
-    for key in content:
-        if key not in (*_KEYS, "schema"):
-            raise DataError(f"{where}: {unknown_name('key', key, _KEYS)}")
+    if _are_margins(content):
+        found = _margins_by_name(content, where, normalise)
+        require_known(found, levels)
+        return found
+    require_keys({key: None for key in content if key != "schema"}, _KEYS, where)
     if "numeric" in content:
         if "constraints" in content or "variables" in content:
             raise DataError(
@@ -164,6 +171,30 @@ def constraints_of(
     found = Constraints(tuple(items), declared, where, total)
     require_known(found, levels)
     return found
+
+
+def _are_margins(content: Mapping[Any, Any]) -> bool:
+    """Whether an object has margins by variable, and no key that may be meant for another."""
+    known = (*_KEYS, "schema")
+    return bool(content) and all(
+        isinstance(values, Mapping) and isinstance(key, str) and nearest_name(key, known) is None
+        for key, values in content.items()
+    )
+
+
+def _margins_by_name(content: Mapping[str, Any], where: str, normalise: bool) -> Constraints:
+    """Return the margins of single variables, in counts, which have a common total."""
+    try:
+        found = [
+            margin_of_values(
+                (name,), _cells(values, (name,), quote(name), {}), "counts", normalise=normalise
+            )
+            for name, values in content.items()
+        ]
+        total = common_total(found, normalise=normalise)
+    except DataError as error:
+        raise DataError(f"{where}: {error}") from None
+    return Constraints(tuple(margin for margin, _ in found), {}, where, total)
 
 
 def require_known(found: Constraints, levels: Levels | None) -> None:
@@ -226,9 +257,7 @@ def _constraint(
         found = f", not {listing(kinds)}" if kinds else ""
         raise DataError(f"{at} must have one of {listing(_KINDS)}{found}")
     kind = kinds[0]
-    for key in given:
-        if key not in (kind, "name", *_KINDS[kind]):
-            raise DataError(f"{at}: {unknown_name('key', key, (kind, *_KINDS[kind], 'name'))}")
+    require_keys(given, (kind, *_KINDS[kind], "name"), at)
     called = {"name": name, "place": at}
     if kind == "margin":
         return _margin(given, at, known, called, normalise)

@@ -1,7 +1,8 @@
 """Constraint files in CSV: margins and conditional probabilities, or expectations.
 
-Margins have a column per variable and one of values, `probability` or `count`. A row leaves empty
-the variables that its margin does not have; rows with the same columns filled are one margin:
+Margins have a column per variable and one of values, `probability` or `count`; without such a
+column, one that is called `share`, `proportion`, `percent` or `n`, in capitals or not. A row leaves
+empty the variables that its margin does not have; rows with the same columns filled are one margin:
 
     sex,age,count
     m,,490
@@ -44,7 +45,18 @@ from gml.model.entropy.constraints import (
 )
 
 EXPECTATION_COLUMNS = ("constraint", "variable", "level", "number", "relation", "value")
-_VALUES = {"probability": "probabilities", "count": "counts"}
+PROBABILITIES, PERCENTAGES, COUNTS = "probabilities", "percentages", "counts"
+_VALUES = {
+    "probability": PROBABILITIES,
+    "count": COUNTS,
+    "share": PROBABILITIES,
+    "proportion": PROBABILITIES,
+    "percent": PERCENTAGES,
+    "n": COUNTS,
+}
+"""What a column of values holds, by its name; the first two are never those of a variable."""
+_PLAIN = ("probability", "count")
+_IN_WORDS = "probability or count (or share, proportion, percent, n)"
 _GIVEN = "given"
 
 
@@ -129,14 +141,9 @@ def _records(text: str, delimiter: str, where: str) -> tuple[list[str], Iterator
 def _margins(
     header: list[str], rows: Iterator[_Row], normalise: bool
 ) -> tuple[tuple[Constraint, ...], float | None]:
-    values = [name for name in _VALUES if name in header]
-    if len(values) != 1:
-        found = "both" if values else "neither"
-        raise DataError(
-            f"the header has {found} of the columns 'probability' and 'count'; margins need one of "
-            f"them, and expectations the columns {', '.join(EXPECTATION_COLUMNS)}"
-        )
-    variables = [name for name in header if name not in (values[0], _GIVEN)]
+    values = _value_column(header)
+    what = _VALUES[values.casefold()]
+    variables = [name for name in header if name not in (values, _GIVEN)]
     if not variables:
         raise DataError("the header names no variable")
     conditionals: list[Conditional] = []
@@ -146,26 +153,44 @@ def _margins(
         filled = tuple(name for name in variables if row.fields[name] != "")
         if not filled:
             raise DataError(f"line {row.line}: every variable is empty; fill those of the margin")
-        value = _number(row, values[0])
+        value = _number(row, values)
         if row.fields.get(_GIVEN):
-            if values[0] == "count":
+            if what == COUNTS:
                 raise DataError(
                     f"line {row.line}: a count with {_GIVEN!r}; only a probability can be "
                     "conditional"
                 )
-            conditionals.append(_conditional(row, filled, value))
+            share = value / 100 if what == PERCENTAGES else value
+            conditionals.append(_conditional(row, filled, values, share))
             first_lines.append(row.line)
             continue
         cell = tuple(row.fields[name] for name in filled)
         margins.setdefault(filled, []).append((row.line, cell, value))
     totals: list[tuple[Margin, float]] = []
     for names, cells in margins.items():
-        totals.append(_margin(names, cells, _VALUES[values[0]], normalise))
+        totals.append(_margin(names, cells, what, normalise))
         first_lines.append(cells[0][0])
-    total = common_total(totals, normalise=normalise) if values[0] == "count" else None
+    total = common_total(totals, normalise=normalise) if what == COUNTS else None
     items: list[Constraint] = [*conditionals, *(margin for margin, _ in totals)]
     in_order = sorted(range(len(items)), key=first_lines.__getitem__)
     return tuple(items[k] for k in in_order), total
+
+
+def _value_column(header: list[str]) -> str:
+    """Return the column of values: probability or count, else one of another name, however cased.
+
+    With one of the two, the other names are free for variables.
+    """
+    found = [name for name in header if name in _PLAIN]
+    found = found or [name for name in header if name.casefold() in _VALUES]
+    if len(found) == 1:
+        return found[0]
+    said = (
+        f"{listing(found)} could all be the values of the margins; leave one"
+        if found
+        else f"no column of values; margins have one that is called {_IN_WORDS}"
+    )
+    raise DataError(f"{said}; expectations have the columns {', '.join(EXPECTATION_COLUMNS)}")
 
 
 def _margin(
@@ -186,11 +211,11 @@ def _margin(
     return margin_of_values(names, values, what, place=f"line {cells[0][0]}", normalise=normalise)
 
 
-def _conditional(row: _Row, filled: tuple[str, ...], value: float) -> Conditional:
+def _conditional(row: _Row, filled: tuple[str, ...], values: str, value: float) -> Conditional:
     conditions = [name.strip() for name in row.fields[_GIVEN].split(";")]
     for name in conditions:
-        if name not in row.fields or name in (*_VALUES, _GIVEN):
-            columns = [column for column in row.fields if column not in (*_VALUES, _GIVEN)]
+        if name not in row.fields or name in (values, _GIVEN):
+            columns = [column for column in row.fields if column not in (values, _GIVEN)]
             raise DataError(f"line {row.line}: {_GIVEN}: {unknown_name('column', name, columns)}")
         if name not in filled:
             raise DataError(f"line {row.line}: {quote(name)} is given, but has no level here")

@@ -6,11 +6,16 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from gml.errors import DataError, unknown_name
+from gml.errors import DataError
+from gml.formats.constraint_keys import require_keys
 from gml.model.entropy.constraints import NumericMoments
 from gml.model.entropy.finite_numbers import require_number
 
 _KEYS = ("name", "support", "mean", "variance", "moments")
+_HINTS = {
+    **dict.fromkeys(("sd", "std", "sigma", "deviation"), 'give its square as the "variance"'),
+    **dict.fromkeys(("min", "max", "low", "high"), 'the "support" has both ends, [low, high]'),
+}
 HIGHEST_MOMENT = 12
 """Higher ones say more about rounding than about a distribution."""
 
@@ -26,9 +31,7 @@ def moments_of(given: Any, where: str) -> NumericMoments:
     """
     if not isinstance(given, Mapping):
         raise DataError(f"{where} must be an object")
-    for key in given:
-        if key not in _KEYS:
-            raise DataError(f"{where}: {unknown_name('key', key, _KEYS)}")
+    require_keys(given, _KEYS, where, _HINTS)
     name = given.get("name", "x")
     if not isinstance(name, str):
         raise DataError(f'{where}: the "name" must be text, not {name!r}')

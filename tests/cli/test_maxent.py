@@ -140,3 +140,24 @@ def test_a_reader_that_has_enough(shell, files):
     done = shell("G maxent wait.json --draws 300000 | head -1; G maxent die.json | head -1")
     assert done.stderr == b""
     assert done.stdout.splitlines()[0] == b"wait"
+
+
+def test_text_lists_the_probabilities(gml, files):
+    told = gml("maxent", "die.json", "-f", "text").stdout.decode()
+    assert "probabilities\n  die  probability\n  1      0.0543532\n" in told
+    many = {f"v{k:02}": {"a": 1, "b": 3} for k in range(40)}
+    (files / "many.json").write_text(json.dumps(many))
+    told = gml("maxent", "many.json", "-f", "text").stdout.decode()
+    assert "  variable  level  probability\n  v00       a             0.25\n" in told
+    assert "  and 20 more: gml query has all\n" in told
+
+
+def test_help_says_which_quantiles_there_are_by_default(gml):
+    told = " ".join(gml("maxent", "--help").stdout.decode().split())
+    assert "By default text has those of 0.025,0.25,0.5,0.75,0.975" in told
+
+
+def test_a_contradiction_of_moments_names_them(gml, files):
+    (files / "odd.json").write_text('{"numeric": {"support": [0, 1], "mean": 0.5, "variance": 1}}')
+    told = error_line(gml("maxent", "odd.json"), 3)
+    assert "has the mean 0.5 and the variance 1: with this mean the variance" in told

@@ -184,7 +184,7 @@ def test_bounds(gml, folder):
     assert 0.3 < min(found) < max(found) < 2.5
     refused = error_line(gml("rake", "rows.csv", "--targets", "t.csv", "--bounds", "0.5,1.5"), 4)
     assert "no weights from 0.5 to 1.5 times those before meet the targets" in refused
-    assert "--bounds 0," in refused
+    assert "--bounds 0.399,2.01 would do" in refused
     for wrong in ("2", "0.3;3", "1,2", "a,b"):
         assert "bounds" in error_line(
             gml("rake", "rows.csv", "--targets", "t.csv", "--bounds", wrong), 2
@@ -306,3 +306,28 @@ def test_no_order_of_rows_and_no_seed_shows(gml_process, folder, sample_data):
         )
         seen.append(sorted(done.stdout.decode().splitlines()))
     assert seen[0] == seen[1]
+
+
+def test_help_shows_the_labels_of_intervals(gml, folder):
+    told = gml("rake", "--help").stdout.decode()
+    assert '    "[-inf,30)",300\n' in told
+    (folder / "ages.csv").write_text("age\n" + "\n".join(map(str, range(20, 80))) + "\n")
+    lines = [line.strip() for line in told.splitlines()]
+    first = lines.index("age,count")
+    (folder / "targets.csv").write_text("\n".join(lines[first : first + 4]) + "\n")
+    done = gml("rake", "ages.csv", "--targets", "targets.csv", "--cut", "age=30,65")
+    assert sum(weights_of(done.stdout.decode())) == pytest.approx(60)
+
+
+def test_weighted_rows_are_counted_to_six_digits(gml, folder):
+    (folder / "w.csv").write_text("a,b,w\nx,y,1.23456789\nx,z,0.5\nu,z,2.7182818\n")
+    options = ["--weights-fractional", "w", "-f", "text"]
+    told = gml("mrf", "w.csv", *options).stdout.decode()
+    assert re.search(r"\n  rows +4\.45285\n", told)
+    told = gml("crf", "w.csv", "--target", "b", *options).stdout.decode()
+    assert "4.45285, 2 different by their inputs\n" in told
+
+
+def test_an_option_without_its_s(gml, folder):
+    told = error_line(gml("rake", "rows.csv", "--target", "t.csv"), 2)
+    assert "there is no option --target; did you mean --targets?" in told

@@ -105,6 +105,19 @@ def test_cells_that_become_impossible_have_to_be():
     assert n_checked > 10
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_cells_that_a_solution_may_have_are_not_0(seed):
+    rng = np.random.default_rng(seed)
+    levels = random_levels(rng)
+    shape = [len(labels) for labels in levels.values()]
+    joint = np.maximum(rng.dirichlet(np.full(np.prod(shape), 0.08)), 1e-11)
+    joint = (joint / joint.sum()).reshape(shape)
+    constraints = [random_constraint(rng, levels, joint) for _ in range(rng.integers(1, 5))]
+    net = project(read(levels, constraints))
+    assert net.learning["maxent"]["residual"] <= 1e-9
+    assert (joint_of(net, list(levels)) > 0).all()
+
+
 def programme(levels, constraints, goal, bounds=(0, None)):
     """A linear programme over the joint table."""
     equal, above = [(np.ones(goal.size), 1.0)], [(np.zeros(goal.size), 0.0)]

@@ -154,7 +154,7 @@ def test_rounding_of_sums_is_no_difference(written):
         ("[]", 'not an object with "constraints" or "numeric"'),
         ("{}", '"constraints" must be a list of at least one'),
         ({"constraints": []}, "at least one constraint"),
-        ({"constraint": []}, "key 'constraint' not found; did you mean 'constraints'"),
+        ({"constraint": []}, "unknown key 'constraint'; did you mean 'constraints'? the keys are"),
         ({"constraints": [1]}, "constraint 1 is not an object"),
         ({"constraints": [{}]}, "constraint 1 must have one of 'margin', 'expectation'"),
         (constraint(margin="A", expectation={}), "not 'margin', 'expectation'"),
@@ -173,7 +173,10 @@ def test_rounding_of_sums_is_no_difference(written):
         (constraint(margin="A", counts={"a": 1e308, "b": 1e308}), "more than 1.8e308"),
         (constraint(margin="A", counts={"a": {"b": 1}}), "more levels than variables below 'a'"),
         (constraint(margin=["A", "B"], counts={"a": 1}), "below 'a' there must be an object"),
-        (constraint(margin="A", counts={"a": 1}, equals=1), "key 'equals' not found"),
+        (
+            constraint(margin="A", counts={"a": 1}, equals=1),
+            "unknown key 'equals'; the keys are 'margin', 'probabilities', 'counts', 'name'",
+        ),
         (constraint(expectation={"A": {"a": 1}}), "must have one of 'equals', 'at_most'"),
         (constraint(expectation={"A": {"a": 1}}, equals=1, at_most=2), "must have one of"),
         (constraint(expectation={}, equals=1), "names no variable"),
@@ -204,7 +207,10 @@ def test_rounding_of_sums_is_no_difference(written):
         ),
         ({"numeric": 1}, '"numeric" must be an object'),
         ({"numeric": {}, "constraints": []}, "one variable alone"),
-        ({"numeric": {"sd": 1}}, "key 'sd' not found"),
+        (
+            {"numeric": {"sd": 1}},
+            "unknown key 'sd': give its square as the \"variance\"; the keys are 'name', 's",
+        ),
         ({"numeric": {"name": 1}}, '"name" must be text'),
         ({"numeric": {"support": [1, 0]}}, "ends at 0, which is not above 1"),
         ({"numeric": {"support": [0]}}, "two ends"),
@@ -227,8 +233,8 @@ def test_bad_json(written, content, message):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("A,B\nn,y\n", "neither of the columns 'probability' and 'count'"),
-        ("A,count,probability\nn,1,1\n", "both of the columns"),
+        ("A,B\nn,y\n", "no column of values; margins have one that is called probability or count (or share"),
+        ("A,count,probability\nn,1,1\n", "'count', 'probability' could all be the values"),
         ("A;count\nn;1\n", "line 1: the header is one column, 'A;count'"),
         ("A,A,count\nn,n,1\n", "line 1: column 'A' appears twice"),
         ("A,,count\nn,n,1\n", "line 1: a column has no name"),
@@ -355,3 +361,58 @@ def test_margins_agree_where_they_overlap():
     assert str(raised.value) == (
         "here: 'census': P(B='w') = 0.05, which is 0.05 more than the 0 of the margin of 'A', 'B'"
     )
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        ("Count", (49, 51)),
+        ("N", (490, 510)),
+        ("share", (0.49, 0.51)),
+        ("Proportion", (0.49, 0.51)),
+        ("PERCENT", (49, 51)),
+        ("Probability", (0.49, 0.51)),
+    ],
+)
+def test_other_names_of_the_values_in_csv(written, column, values):
+    path = written(f"sex,{column}\nm,{values[0]}\nf,{values[1]}\n", "known.csv")
+    (margin,) = read_margins(path).margins
+    assert margin.names == ("sex",)
+    assert margin.cells == pytest.approx({("m",): 0.49, ("f",): 0.51})
+
+
+def test_plain_names_leave_the_others_to_variables(written):
+    path = written("n,share,count\na,,1\nb,,3\n,x,4\n", "known.csv")
+    assert [margin.names for margin in read_margins(path).margins] == [("n",), ("share",)]
+
+
+def test_percentages_add_up_to_100(written):
+    path = written("sex,percent\nm,49\nf,50\n", "known.csv")
+    with pytest.raises(DataError, match="the percentages add up to 99, which is 1 less than 100"):
+        read_margins(path)
+
+
+def test_a_conditional_percentage(written):
+    text = "rain,clouds,given,percent\nyes,no,clouds,10\n,no,,40\n,yes,,60\n"
+    assert read_constraints(written(text, "known.csv")).items[0].value == pytest.approx(0.1)
+
+
+def test_two_columns_of_values_are_too_many(written):
+    with pytest.raises(DataError, match="'Count', 'N' could all be the values of the margins"):
+        read_margins(written("sex,Count,N\nm,1,2\n", "known.csv"))
+
+
+def test_margins_by_name_in_a_file(written):
+    path = written({"sex": {"m": 490, "f": 510}, "age": {"young": 0.3e3, "old": 700}})
+    found = read_constraints(path)
+    assert [margin.cells for margin in found.margins] == [
+        {("m",): 0.49, ("f",): 0.51},
+        {("young",): 0.3, ("old",): 0.7},
+    ]
+    assert found.total == 1000
+    with pytest.raises(DataError, match="the margin of 'age': the counts add up to 3"):
+        read_constraints(written({"sex": {"m": 1, "f": 1}, "age": {"young": 3}}))
+    with pytest.raises(DataError, match="'sex'.* must be a number, not 'many'"):
+        read_constraints(written({"sex": {"m": "many"}}))
+    with pytest.raises(DataError, match="unknown key 'numerik'; did you mean 'numeric'"):
+        read_constraints(written({"numerik": {"mean": 1}}))

@@ -70,9 +70,9 @@ def test_wide_tables_have_the_coefficients_of_all_products(monkeypatch):
 
 def test_a_covariance_heeds_the_deadline():
     dual = TreeDual(problem_of(coins(0.25)), deadline=Deadline(0))
-    dual.at(np.zeros(dual.size))
+    point = dual.at(np.zeros(dual.size))
     with pytest.raises(OutOfTime, match="`max_seconds` passed while the covariance"):
-        dual.hessian()
+        dual.hessian(point)
 
 
 def test_linear_programmes_heed_the_deadline(monkeypatch):

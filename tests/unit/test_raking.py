@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 import tracemalloc
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,7 +15,7 @@ import pytest
 import gml
 from gml.errors import CannotAnswer, DataError, UsageError
 from gml.model.entropy.constraints import Margin
-from gml.model.raking import cells, projection
+from gml.model.raking import cells, projection, solve
 from gml.model.raking import feasible as programmes
 from gml.model.raking.cells import table_cells
 from gml.model.raking.feasible import Target, clash, contradiction
@@ -325,10 +327,44 @@ def test_bounds_that_are_too_narrow_come_with_bounds_that_do():
     )
     found = gml.rake(rows, targets, bounds=(0.5, 2.01))
     assert found.weights.tolist() == pytest.approx([2 / 3] * 3 + [2])
-    with pytest.raises(CannotAnswer, match=r"`bounds` 0,2.01 would do"):
+    with pytest.raises(CannotAnswer, match=r"`bounds` 0.666,2.01 would do"):
         gml.rake(rows, targets, bounds=(0.9, 1.5))
+    with pytest.raises(CannotAnswer, match=r"`bounds` 0.666,2.01 would do"):
+        gml.rake(rows, targets, bounds=(0.9, 1.1))
+    even = pd.DataFrame({"x": list("ab") * 10})
+    with pytest.raises(CannotAnswer, match=r"`bounds` 0.899,1.11 would do"):
+        gml.rake(even, {"x": {"a": 0.55, "b": 0.45}}, bounds=(0.95, 1.05))
     with pytest.raises(CannotAnswer, match=r"; `bounds` 0.666,3 would do$"):
         gml.rake(rows, targets, bounds=(0.8, 3))
+
+
+def test_bounds_are_tried_before_they_are_offered(monkeypatch):
+    def hard_to_please(cells, kept, bounds, projected=solve._projected):
+        found = projected(cells, kept, bounds)
+        return replace(found, excess=0.0 if bounds[1] > 2.05 else 1.0)
+
+    monkeypatch.setattr(solve, "_projected", hard_to_please)
+    rows = pd.DataFrame({"x": list("aaab")})
+    with pytest.raises(CannotAnswer, match=r"; `bounds` 0.5,2.06 would do"):
+        gml.rake(rows, {"x": {"a": 0.5, "b": 0.5}}, bounds=(0.5, 1.5))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_bounds_that_are_offered_do_whatever_the_base_weights(seed):
+    rng = np.random.default_rng(seed)
+    frame = random_table(rng, 60, {"x": 3, "y": 2, "z": 3})
+    frame["w"] = 10 ** rng.uniform(-3, 3, len(frame))
+    heavy = frame.assign(w=frame["w"] * rng.lognormal(0, 0.8, len(frame)))
+    targets = {
+        name: heavy.groupby(name)["w"].sum().div(heavy["w"].sum()).to_dict()
+        for name in frame.columns.drop("w")
+    }
+    with pytest.raises(CannotAnswer, match="would do") as raised:
+        gml.rake(frame, targets, bounds=(0.99, 1.01), weights_fractional="w")
+    offered = re.search(r"`bounds` (.*) would do", str(raised.value))
+    for offer in offered.group(1).split(" or "):
+        bounds = tuple(map(float, offer.split(",")))
+        assert gml.rake(frame, targets, bounds=bounds, weights_fractional="w").rows == 60
 
 
 @pytest.mark.parametrize(
@@ -471,8 +507,14 @@ def test_normalise_scales_every_margin():
 
 
 def test_a_level_with_blanks_is_told_from_one_without():
-    with pytest.raises(DataError, match="did you mean 'm', without blanks"):
+    with pytest.raises(DataError, match="'m' is without blanks: write labels as rows do"):
         gml.rake(pd.DataFrame({"sex": [" m"]}), {"sex": {"m": 1}})
+
+
+def test_a_target_that_is_misspelt():
+    rows = pd.DataFrame({"sex": ["male", "female"]})
+    with pytest.raises(DataError, match="'male' has no target.*; did you mean 'male' by 'mael'?"):
+        gml.rake(rows, {"sex": {"mael": 1, "female": 1}})
 
 
 def test_weights_cannot_have_targets():

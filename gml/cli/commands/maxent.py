@@ -28,7 +28,7 @@ _MOST_DRAWS = 1 << 40
     "maxent",
     cls=Command,
     epilog="\b\nExamples:\n"
-    "  gml maxent constraints.json -f text             # multipliers, entropy, terms\n"
+    "  gml maxent constraints.json -f text             # probabilities, multipliers, …\n"
     "  gml maxent margins.csv -o model.json            # then gml query, gml sample, …\n"
     "  gml maxent new_margins.csv --reference model.json -o updated.json\n"
     "  gml maxent survey_totals.csv --normalise -o model.json\n"
@@ -70,7 +70,8 @@ _MOST_DRAWS = 1 << 40
     "--quantiles",
     type=NameList(),
     metavar="P,P",
-    help="Of a numeric variable: add these quantiles (0.05,0.5,0.95).",
+    help="Of a numeric variable: these quantiles, such as 0.05,0.5,0.95. By default text has those "
+    "of 0.025,0.25,0.5,0.75,0.975, and other formats have none.",
 )
 @click.option(
     "--draws",

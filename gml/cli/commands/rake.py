@@ -41,12 +41,19 @@ def _numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> l
     "  gml fit-params weighted.csv graph.dot --exclude id --weights-fractional weight\n"
     "\n\b\n"
     "Targets in CSV: a column per variable, empty where a margin does not have it, and count or\n"
-    "probability:\n"
-    "  sex,age,count\n"
-    "  m,,490\n"
+    "probability (or share, proportion, percent, n); the same in JSON:\n"
+    '  sex,age,count      {"sex": {"m": 490, "f": 510},\n'
+    '  m,,490              "age": {"young": 300, "old": 700}}\n'
     "  f,,510\n"
     "  ,young,300\n"
     "  ,old,700\n"
+    "\n\b\n"
+    "With --cut age=30,65 the levels are '[-inf,30)', '[30,65)' and '[65,inf)': in CSV, targets\n"
+    "name them in double quotes, for they have commas:\n"
+    "  age,count\n"
+    '  "[-inf,30)",300\n'
+    '  "[30,65)",500\n'
+    '  "[65,inf)",200\n'
     "\n\b\n"
     "Exit code 4: no weights meet the targets; the message names the cells that lack rows.",
 )

@@ -210,6 +210,9 @@ def unknown_option(ctx: click.Context, name: str, args: list[str]) -> str:
                 return f"{intro}; {metavar} needs none: gml {command.name} {usage}"
     if name in _PICTURE_OPTIONS:
         return f"{intro}; {_way_to_picture(command, name, args)}"
+    # --target for --targets is nearer than an option of another command.
+    if plural := [option for option in (f"{name}s", name.removesuffix("s")) if option in options]:
+        return f"{intro}; did you mean {plural[0]}?"
     if owners := _owners(ctx.find_root(), name):
         others = ", ".join(owners[:3]) + (" and others" if len(owners) > 3 else "")
         return f"{intro} of gml {command.name}, but of {others}"

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from gml.errors import counted
-from gml.formats.reports.terms import rows_in_words
+from gml.formats.reports.terms import row_count
 from gml.formats.text_room import require_graph_text
 from gml.model.conditional.field import ConditionalField
 from gml.model.conditional.figures import FieldFigures
@@ -66,7 +66,7 @@ def fit_in_words(summary: FieldSummary) -> Iterator[tuple[str, str]]:
     yield "method", f"conditional likelihood ({summary.algorithm}), {ended} after {steps}"
     if summary.gradient > _LEAST_GRADIENT:
         yield "largest derivative", _number(summary.gradient)
-    rows = rows_in_words(summary.rows)
+    rows = row_count(summary.rows)
     yield "rows", f"{rows}, {summary.distinct_inputs:,} different by their inputs"
     penalties = {"l1": summary.l1, "l2": summary.l2}
     said = ", ".join(f"{name} {value:g}" for name, value in penalties.items() if value)

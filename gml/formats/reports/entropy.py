@@ -97,7 +97,10 @@ def _rows(one: Mapping[str, Any], k: int, net: MarkovNet) -> list[list[str]]:
     relation, value = str(one.get("relation", "")), _figure(one.get("value"))
     slack: Any = one.get("slack")
     shown = "" if not _is_number(slack) else "0" if abs(slack) < 1e-9 else _figure(slack)
-    return [[title, f"{about} {relation} {value}", _multiplier(one.get("multiplier")), shown]]
+    # Null, unlike nothing at all, says that there is none.
+    priceless = "multiplier" in one and one["multiplier"] is None
+    price = "infinite" if priceless else _multiplier(one.get("multiplier"))
+    return [[title, f"{about} {relation} {value}", price, shown]]
 
 
 def _about(one: Mapping[str, Any]) -> str:

@@ -233,18 +233,17 @@ def cell_in_words(cell: Mapping[str, str]) -> str:
     return ", ".join(f"{visible(name)}={visible(level)}" for name, level in cell.items())
 
 
-def number(value: float) -> str:
-    """Return a number with 6 significant digits; what is not known is a dash."""
-    return "-" if math.isnan(value) else f"{value:.6g}"
-
-
-def rows_in_words(rows: float) -> str:
-    """A number of rows as people read it; one of weighted rows has six digits.
+def row_count(rows: float) -> str:
+    """Return a number of rows; where rows count fractions, with 6 significant digits.
 
     Examples
     --------
-    >>> rows_in_words(4000), rows_in_words(5070.967741714), rows_in_words(1234567.8)
-    ('4,000', '5,070.97', '1,234,568')
+    >>> row_count(12345678), row_count(814.5092596577182), row_count(12345678.9)
+    ('12,345,678', '814.509', '12,345,679')
     """
-    is_short = isinstance(rows, float) and rows < 1e6
-    return f"{rows:,.6g}" if is_short else f"{rows:,.0f}"
+    return f"{rows:,.0f}" if rows >= 1e6 else f"{rows:,.6g}"
+
+
+def number(value: float) -> str:
+    """Return a number with 6 significant digits; what is not known is a dash."""
+    return "-" if math.isnan(value) else f"{value:.6g}"

@@ -11,7 +11,8 @@ import numpy as np
 
 from gml.errors import counted
 from gml.formats.reports.entropy import maxent_in_words
-from gml.formats.reports.terms import INDENT, cell_in_words, number, rows_in_words, terms_in_words
+from gml.formats.reports.probabilities import probabilities_in_words
+from gml.formats.reports.terms import INDENT, cell_in_words, number, row_count, terms_in_words
 from gml.formats.text_room import require_graph_text
 from gml.independence.base import tiny_p
 from gml.model.markovnet import COUPLING, MarkovNet
@@ -59,6 +60,9 @@ def dump_markov_text(net: MarkovNet) -> str:
     if net.summary is not None:
         facts = [*_summary(net.summary), *facts]
     parts = [[", ".join(title), *facts], *constraints]
+    if constraints:
+        # Of data, everybody has seen the shares; of constraints they are the answer.
+        parts.append(probabilities_in_words(net))
     parts += [_edges(net, walls), *terms_in_words(net, walls)]
     if net.summary is None:
         parts.append(_impossible(impossible_cells(net)))
@@ -79,7 +83,7 @@ def fit_in_words(summary: FitSummary) -> Iterator[tuple[str, list[str]]]:
     yield "method", [f"{summary.method} ({summary.algorithm}), {ended}{steps}"]
     # Penalties keep fitted margins off the observed ones, however well a fit has converged.
     yield "largest gap of a margin", [] if penalties else _gap(summary.gap)
-    yield "rows", [rows_in_words(summary.rows)]
+    yield "rows", [row_count(summary.rows)]
     yield "dimension", [f"{summary.dimension:,}"]
     yield "log-likelihood", _with_error(summary, summary.log_likelihood)
     yield "pseudo-log-likelihood", _figure(summary.pseudo_log_likelihood, exact=True)

@@ -24,6 +24,7 @@ AGREEMENT = 1e-9
 """How far sums may differ that should agree, as a share of the total."""
 
 _LARGEST = 1e100
+_WHOLES = {"probabilities": 1.0, "percentages": 100.0}
 
 EQUALS, AT_MOST, AT_LEAST = RELATIONS = ("=", "<=", ">=")
 """How the two sides of a constraint compare."""
@@ -260,7 +261,7 @@ def margin_of_values(
     place: str = "",
     normalise: bool = False,
 ) -> tuple[Margin, float]:
-    """Return a margin from "probabilities" or "counts", and what the values add up to.
+    """Return a margin from "probabilities", "percentages" or "counts", and their sum.
 
     Examples
     --------
@@ -276,8 +277,9 @@ def margin_of_values(
         raise DataError(f"{title}: the {what} add up to more than 1.8e308") from None
     if total == 0:
         raise DataError(f"{title}: the {what} are all 0")
-    if what == "probabilities" and not normalise and not abs(total - 1) <= AGREEMENT:
-        raise DataError(f"{title}: {sum_is_off(what, total, 1)}")
+    wanted = _WHOLES.get(what, total)
+    if not normalise and not abs(total - wanted) <= AGREEMENT * wanted:
+        raise DataError(f"{title}: {sum_is_off(what, total, wanted)}")
     cells = {cell: float(value) / total for cell, value in values.items()}
     return Margin(names, cells, name, place), total
 

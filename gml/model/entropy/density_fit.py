@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from gml.errors import CannotAnswer, DataError, parameter, quote
 from gml.model.entropy.constraints import NumericMoments
 from gml.model.entropy.density import Density
-from gml.model.entropy.moment_frame import Frame, framed, require_moments
+from gml.model.entropy.moment_frame import Frame, framed, moments_in_words, require_moments
 from gml.model.entropy.quadrature import polynomial, rule_of
 from gml.model.undirected.fitting import OutOfTime
 from gml.progress import Deadline
@@ -106,7 +106,7 @@ def fit_density(given: NumericMoments, *, deadline: Deadline | None = None) -> D
     is_mirrored = math.isinf(low) and math.isfinite(high)
     frame = framed(_mirrored(given) if is_mirrored else given, title)
     where = f"on [{low:g}, {high:g}]"
-    require_moments(frame, powers, title, where=where)
+    require_moments(given, frame, title, where=where)
     sign = -1.0 if is_mirrored else 1.0
     problem = _Problem(given, frame, title, where, sign, deadline or Deadline())
     found = _fitted(problem, powers)
@@ -340,7 +340,8 @@ def _newton(problem: _Problem, frame: Frame, powers: tuple[int, ...], start: Vec
         if here.is_proof:
             if frame is not problem.frame:
                 return None
-            raise DataError(f"{problem.title}: no distribution {problem.where} has these moments")
+            said = moments_in_words(problem.given, powers)
+            raise DataError(f"{problem.title}: no distribution {problem.where} has {said}")
         direction = _newton_direction(here.centred, here.gradient)
         if direction is None:
             break

@@ -71,15 +71,25 @@ def descend(
     return Descent(point, iterations, left <= TOLERANCE)
 
 
+def free_multipliers(dual: EntropyDual, point: Point) -> NDArray[np.intp]:
+    """Return the multipliers that may change: not those that are 0 and would become negative."""
+    held = ~dual.is_kept | (dual.is_bounded & (point.x <= 0) & (point.gradient > 0))
+    return np.flatnonzero(~held)
+
+
 def _step(dual: EntropyDual, point: Point) -> Point | None:
     """Return the next point, or None if rounding leaves none further down."""
-    held = ~dual.is_kept | (dual.is_bounded & (point.x <= 0) & (point.gradient > 0))
-    free = np.flatnonzero(~held)
+    free = free_multipliers(dual, point)
     if not len(free):
         return None
     direction = np.zeros_like(point.x)
     curvature = dual.curvature(point)[np.ix_(free, free)]
     direction[free] = newton_direction(curvature, point.gradient[free])
+    return step_along(dual, point, direction)
+
+
+def step_along(dual: EntropyDual, point: Point, direction: Vector) -> Point | None:
+    """Return a point further down in a direction, or None if rounding leaves none."""
     t = _LONGEST / max(dual.largest_exponent(direction), _LONGEST)
     for _ in range(_MOST_CUTS):
         x = point.x + t * direction

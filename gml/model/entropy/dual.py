@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from gml.errors import parameter
 from gml.model.entropy.problem import Problem
-from gml.model.undirected.boundary.face import deviations, directions_of
+from gml.model.entropy.redundant import Alike, alike_bounds, undetermined
+from gml.model.undirected.boundary.face import directions_of
 from gml.model.undirected.exact.clique_margins import CliqueMargins, Moments
 from gml.model.undirected.exact.margin_derivatives import margin_derivatives
 from gml.model.undirected.fitting import OutOfTime, Support
@@ -34,9 +35,6 @@ from gml.resources import budget_in_force, require_memory
 Table = NDArray[np.float64]
 Vector = NDArray[np.float64]
 
-_DETERMINED = 1e-10
-# The variance that rounding gives a constant of at most 1.
-_ROUNDED = 1e-13
 _MOST_PRODUCTS = 10_000_000
 # Directions whose tables stay in the cache.
 _LARGEST_BATCH = 128
@@ -102,6 +100,10 @@ class EntropyDual:
         """Which features are used, after `prepare`."""
         self.nothing: Table | None = None
         """What makes Hessians regular, after `prepare`; None where they are."""
+        self.alike: tuple[Alike, ...] = ()
+        """Bounds that are multiples of one another, after `prepare`."""
+        self.covariance: Table | None = None
+        """Of the features where all possible cells are alike, after `prepare`."""
         self._is_prepared = False
 
     @property
@@ -134,7 +136,7 @@ class EntropyDual:
     def at(self, x: Vector) -> Point:
         """Evaluate at a vector of multipliers."""
         tables = self.tables(x)
-        moments = self.engine.of([*tables, *self._fixed])
+        moments = self._moments([*tables, *self._fixed])
         generators = self.problem.terms.generators
         differences = [
             own - given
@@ -164,6 +166,10 @@ class EntropyDual:
             moments.margins,
         )
 
+    def _moments(self, log_tables: Sequence[Table]) -> Moments:
+        """Ask the engine."""
+        return self.engine.of(log_tables)
+
     def _expected(self, margins: Sequence[Table], more: tuple[int, ...] = ()) -> Vector:
         """Return the expectations of the features; `more` are further axes of the margins."""
         found = np.zeros((len(self.problem.features), *more))
@@ -171,6 +177,20 @@ class EntropyDual:
             for part in feature.parts:
                 margin = margins[self._at[part.scope]]
                 found[k] += np.tensordot(part.table, margin, axes=part.table.ndim)
+        return found
+
+    def magnitudes(self, point: Point) -> Vector:
+        """Return what the parts of each gradient add up to without their signs, at most.
+
+        Rounding errors of the gradient are in proportion to it.
+        """
+        margins = point.margins[len(self.problem.terms.generators) :]
+        found = np.ones(self.size)
+        for k, feature in enumerate(self.problem.features):
+            found[self.n_terms + k] = abs(feature.target) + math.fsum(
+                float(np.vdot(np.abs(part.table), margins[self._at[part.scope]]))
+                for part in feature.parts
+            )
         return found
 
     def distance(self, point: Point) -> float:
@@ -190,10 +210,10 @@ class EntropyDual:
         n = len(self.problem.reference)
         walls = [np.zeros(support.possible.shape) for support in self.supports]
         nothing = self.tables(np.zeros(self.size))
-        return self.engine.of([*nothing, *self._fixed[:n], *walls]).log_z
+        return self._moments([*nothing, *self._fixed[:n], *walls]).log_z
 
     def curvature(self, point: Point) -> Table:
-        """Return the second derivatives, or what stands for them, where `at` was last asked."""
+        """Return the second derivatives at a point, or what stands for them."""
         raise NotImplementedError
 
     def updated(self, hessian: Table, point: Point, before: Point) -> None:
@@ -216,7 +236,7 @@ class EntropyDual:
     def prepare(self, *, curved: bool = True) -> None:
         """Find out which features are used and, for a Hessian, what makes it regular.
 
-        What `at` was last asked is lost. Without walls and features there is nothing to find.
+        Without walls and features there is nothing to find.
         """
         n, d = self.n_terms, self.size
         has_walls = curved and n > 0 and any(np.isneginf(table).any() for table in self._fixed)
@@ -232,27 +252,9 @@ class EntropyDual:
             basis = np.linalg.qr(cells[:, None] * open_)[0]
             self.nothing = np.zeros((d, d))
             self.nothing[:n, :n] = basis @ basis.T
-        self.is_kept[n:] = _undetermined(covariance, n, self.is_bounded[n:])
-
-
-def _undetermined(covariance: Table, n: int, is_bounded: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which of the features after the first n are not combinations of others before them.
-
-    Equations come before bounds, and bounds do not count as others.
-    """
-    own = covariance[n:, n:].copy()
-    variances = np.diag(own).copy()
-    if n:
-        scale = deviations(covariance[:n, :n])
-        within = covariance[:n, :n] / np.outer(scale, scale)
-        across = covariance[:n, n:] / scale[:, None]
-        own -= across.T @ np.linalg.pinv(within, rcond=_DETERMINED, hermitian=True) @ across
-    kept = np.zeros(len(own), dtype=bool)
-    for k in [*np.flatnonzero(~is_bounded), *np.flatnonzero(is_bounded)]:
-        kept[k] = own[k, k] > max(_DETERMINED * variances[k], _ROUNDED)
-        if kept[k] and not is_bounded[k]:
-            own -= np.outer(own[:, k], own[k]) / own[k, k]
-    return kept
+        self.covariance = covariance
+        self.is_kept[n:] = undetermined(covariance, n, self.is_bounded[n:])
+        self.alike = alike_bounds(covariance, self.is_kept, self.is_bounded)
 
 
 class TreeDual(EntropyDual):
@@ -281,16 +283,37 @@ class TreeDual(EntropyDual):
         self._max_memory = max_memory
         self._kept_hessian: Table | None = None
         self._last: Point | None = None
+        self._in_tree: Vector | None = None
         self.tree = CliqueMargins(
             problem.terms, scopes_of(problem, supports), max_memory=max_memory
         )
         super().__init__(problem, self.tree, supports)
 
+    def at(self, x: Vector) -> Point:
+        """Evaluate at a vector of multipliers."""
+        found = super().at(x)
+        self._in_tree = x.copy()
+        return found
+
+    def _moments(self, log_tables: Sequence[Table]) -> Moments:
+        self._in_tree = None
+        return super()._moments(log_tables)
+
+    def _enter(self, point: Point) -> None:
+        """Have the tree hold the distribution of a point, whatever it was asked in between."""
+        if self._in_tree is None or not np.array_equal(self._in_tree, point.x):
+            self.at(point.x)
+
+    def clique_tables(self, point: Point) -> list[Table]:
+        """Return the margins of the tree's cliques at a point."""
+        self._enter(point)
+        return [self.tree.clique_table(step).copy() for step in range(len(self.tree.cliques))]
+
     def on_what_is_possible(self) -> Table:
         """Return the covariance of the features where all possible cells are alike."""
         fixed = [np.where(np.isneginf(table), table, 0.0) for table in self._fixed]
-        self.engine.of([*self.tables(np.zeros(self.size)), *fixed])
-        return self.hessian()
+        self._moments([*self.tables(np.zeros(self.size)), *fixed])
+        return self._covariance()
 
     @property
     def is_large(self) -> bool:
@@ -298,27 +321,34 @@ class TreeDual(EntropyDual):
         return self.size * self.tree.cells > _MOST_PRODUCTS
 
     def curvature(self, point: Point) -> Table:
-        """Return the second derivatives where `at` was last asked, made regular.
+        """Return the second derivatives at a point, made regular.
 
-        Where they take long they are computed once, and then kept up to date.
+        Where they take long they are computed once, and then kept up to date from one point asked
+        for to the next.
         """
         if not self.is_large:
-            return self._regular_hessian()
+            return self.regular_hessian(point)
         if self._kept_hessian is None or self._last is None:
-            self._kept_hessian = self._regular_hessian()
+            self._kept_hessian = self.regular_hessian(point)
         else:
             self.updated(self._kept_hessian, point, self._last)
         self._last = point
         return self._kept_hessian
 
-    def _regular_hessian(self) -> Table:
-        found = self.hessian()
+    def regular_hessian(self, point: Point) -> Table:
+        """Return the second derivatives at a point, made regular, however long they take."""
+        found = self.hessian(point)
         if self.nothing is not None:
             found += self.nothing
         return found
 
-    def hessian(self) -> Table:
-        """Return the second derivatives where `at` was last asked."""
+    def hessian(self, point: Point) -> Table:
+        """Return the second derivatives at a point."""
+        self._enter(point)
+        return self._covariance()
+
+    def _covariance(self) -> Table:
+        """Return the covariance of the features in the distribution that the tree holds."""
         d = self.size
         require_memory(8 * 3 * d * d, self._max_memory, "the covariance of the features")
         per_direction = 32 * (self.tree.cells + d)

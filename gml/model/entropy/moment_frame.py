@@ -8,7 +8,7 @@ Hausdorff). Where one is singular, only distributions on a few points have them.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -118,21 +118,64 @@ def _shifted(given: NumericMoments, centre: float, scale: float) -> dict[int, fl
     return found
 
 
-def require_moments(frame: Frame, powers: tuple[int, ...], title: str, *, where: str) -> None:
+def require_moments(given: NumericMoments, frame: Frame, title: str, *, where: str) -> None:
     """Refuse moments that no distribution has, or only one on a few points."""
-    if powers != tuple(range(1, len(powers) + 1)):
+    powers = sorted(frame.moments)
+    if powers != list(range(1, len(powers) + 1)):
         for k, value in frame.moments.items():
             if k % 2 == 0 and value <= 0:
-                raise DataError(f"{title}: no density has an E x^{k} that is not positive")
+                raise DataError(f"{title}: E x^{k} of a density is positive, not {_raw(given, k)}")
         return
-    least = min((_least_eigenvalue(m) for m in _hankel_matrices(frame)), default=1.0)
-    if least < -_SINGULAR:
-        raise DataError(f"{title}: no distribution {where} has these moments")
-    if least <= _SINGULAR:
+    least = [min(map(_least_eigenvalue, _hankel_matrices(frame, top))) for top in powers]
+    # The first that does not go with those below it is the last that has to be named.
+    if bad := [top for top, value in zip(powers, least, strict=True) if value < -_SINGULAR]:
+        said = moments_in_words(given, powers[: bad[0]])
+        raise DataError(f"{title}: no distribution {where} has {said}{_limit(given, bad[0])}")
+    if few := [top for top, value in zip(powers, least, strict=True) if value <= _SINGULAR]:
         raise CannotAnswer(
-            f"{title}: only a distribution on a few points {where} has these moments, and it has "
-            "no density"
+            f"{title}: only a distribution on a few points {where} has "
+            f"{moments_in_words(given, powers[: few[0]])}, and it has no density"
         )
+
+
+def moments_in_words(given: NumericMoments, powers: Iterable[int]) -> str:
+    """Return what moments are, as they were given.
+
+    Examples
+    --------
+    >>> moments_in_words(NumericMoments("x", (0.0, 1.0), {1: 0.5, 2: 0.55}, variance=0.3), [1, 2])
+    'the mean 0.5 and the variance 0.3'
+    """
+    said = []
+    for k in powers:
+        if k == 1:
+            said.append(f"the mean {given.moments[1]:g}")
+        elif k == 2 and given.variance is not None:
+            said.append(f"the variance {given.variance:g}")
+        else:
+            said.append(f"E x^{k} = {_raw(given, k)}")
+    *first, last = said
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _raw(given: NumericMoments, power: int) -> str:
+    return f"{given.moments[power]:g}"
+
+
+def _limit(given: NumericMoments, top: int) -> str:
+    """Say what would do, where that is simple."""
+    low, high = given.support
+    if top == 1:
+        return ": a mean lies within the support"
+    if top > 2:
+        return ""
+    mean = given.moments[1]
+    most = (high - mean) * (mean - low)
+    if not given.moments[2] > mean * mean:
+        return f": E x^2 is above the square of the mean, {mean * mean:g}"
+    if given.variance is not None:
+        return f": with this mean the variance is below {most:g}"
+    return f": with this mean E x^2 is below {most + mean * mean:g}"
 
 
 def _least_eigenvalue(matrix: Vector) -> float:
@@ -140,9 +183,9 @@ def _least_eigenvalue(matrix: Vector) -> float:
     return float(np.linalg.eigvalsh(matrix / np.outer(size, size)).min())
 
 
-def _hankel_matrices(frame: Frame) -> list[Vector]:
+def _hankel_matrices(frame: Frame, top: int) -> list[Vector]:
+    """The matrices of the moments up to one of them."""
     m = {0: 1.0, **frame.moments}
-    top = max(m)
     low, high = frame.low, frame.high
 
     def hankel(weights: Mapping[int, float], size: int) -> Vector:

@@ -11,7 +11,8 @@ margins and features are scaled (problem.py), must not be above 1e-9; what is of
 file, wherever the others still contradict one another (the deletion filter of Chinneck & Dravnieks
 1991). Where there are many, the search begins with those that the programme's dual says are needed.
 
-*Which cells have to be 0*: those that no distribution gives more than 1e-9.
+*Which cells have to be 0*: those that no distribution gives more than 1e-9, but for cells without
+which a margin would lack what it is given.
 """
 
 from __future__ import annotations
@@ -50,6 +51,8 @@ _MOST_CELLS = 300_000
 _FEASIBLE = 1e-10
 _MANY = 40
 _NEEDED = 1e-9
+# What constraints may be missed by beyond what they have to be.
+_ROOM = AGREEMENT * 1e-3
 _SPREAD = 1e-5
 _MOST_ROUNDS = 200
 
@@ -62,6 +65,11 @@ class _Rows(NamedTuple):
     is_bound: NDArray[np.bool_]
     """Whether the function may be larger."""
     owner: NDArray[np.int64]
+
+    def of(self, kept: NDArray[np.bool_]) -> _Rows:
+        """Return some of them."""
+        at = np.flatnonzero(kept)
+        return _Rows(self.matrix[at], self.targets[at], self.is_bound[at], self.owner[at])
 
 
 class Polytope:
@@ -211,9 +219,7 @@ class Polytope:
 
         rows = self._rows
         if chosen is not None:
-            kept = np.isin(rows.owner, list(chosen))
-            at = np.flatnonzero(kept)
-            rows = _Rows(rows.matrix[at], rows.targets[at], rows.is_bound[at], rows.owner[at])
+            rows = rows.of(np.isin(rows.owner, list(chosen)))
         upper = np.flatnonzero(~rows.is_bound)
         above = vstack([-rows.matrix, rows.matrix[upper]])
         slack = csr_array(-np.ones((above.shape[0], 1)))
@@ -255,55 +261,67 @@ class Polytope:
             pass
         return left
 
-    def forced_zeros(self, suspects: Sequence[Cells], deadline: Deadline) -> tuple[Support, ...]:
-        """Return, in small tables, which of the cells suspected have to be 0.
+    def forced_zeros(self, suspects: Sequence[Cells], deadline: Deadline) -> NDArray[np.int64]:
+        """Return which of the cells suspected have to be 0, by number.
 
-        `suspects` has a table per clique of the tree. What a margin's own zeros exclude is in it.
+        `suspects` has a table per clique of the tree.
         """
-        from scipy.sparse import csr_array, eye_array, vstack
-
-        t = self.miss(deadline)[0] + AGREEMENT * 1e-3
+        t = self.miss(deadline)[0] + _ROOM
         asked = np.flatnonzero(np.concatenate([s.reshape(-1) for s in suspects]) & (self._most > 0))
-        rows, (structure, targets) = self._rows, self._structure
-        upper = np.flatnonzero(~rows.is_bound)
-        above = vstack([-rows.matrix, rows.matrix[upper]])
-        limits = np.concatenate([t - rows.targets, t + rows.targets[upper]])
         for _ in range(_MOST_ROUNDS):
-            if not len(asked):
-                break
-            n = len(asked)
-            picked = csr_array((np.ones(n), (np.arange(n), asked)), (n, self.n_cells))
-            found = _solved(
-                np.concatenate([np.zeros(self.n_cells), -np.ones(n)]),
-                deadline,
-                A_ub=vstack(
-                    [
-                        _beside(above, csr_array((above.shape[0], n))),
-                        _beside(-picked, eye_array(n)),
-                    ]
-                ),
-                b_ub=np.concatenate([limits, np.zeros(n)]),
-                A_eq=_beside(structure, csr_array((structure.shape[0], n))),
-                b_eq=targets,
-                bounds=np.column_stack(
-                    [
-                        np.zeros(self.n_cells + n),
-                        np.concatenate([self._most, np.full(n, _SPREAD)]),
-                    ]
-                ),
-            )
-            if found is None:
-                asked = asked[:0]
-                break
-            positive = found.x[asked] > AGREEMENT
+            positive = self._positive(asked, self._rows, t, deadline)
             if not positive.any():
                 break
             asked = asked[~positive]
-        return self._supports(asked)
+        return asked
 
-    def _supports(self, excluded: NDArray[np.int64]) -> tuple[Support, ...]:
+    def can_be_more(
+        self, cells: NDArray[np.int64], left_out: Iterable[int], deadline: Deadline
+    ) -> bool:
+        """Whether any of some cells can be more than 0 without some of the constraints."""
+        rows = self._rows.of(~np.isin(self._rows.owner, list(left_out)))
+        t = self.miss(deadline)[0] + _ROOM
+        return bool(self._positive(cells, rows, t, deadline).any())
+
+    def _positive(
+        self, asked: NDArray[np.int64], rows: _Rows, t: float, deadline: Deadline
+    ) -> NDArray[np.bool_]:
+        """Return which cells are more than 0 where as many as possible have a little."""
+        from scipy.sparse import csr_array, eye_array, vstack
+
+        n = len(asked)
+        if not n:
+            return np.zeros(0, dtype=bool)
+        structure, targets = self._structure
+        upper = np.flatnonzero(~rows.is_bound)
+        above = vstack([-rows.matrix, rows.matrix[upper]])
+        picked = csr_array((np.ones(n), (np.arange(n), asked)), (n, self.n_cells))
+        most = np.concatenate([self._most, np.full(n, _SPREAD)])
+        found = _solved(
+            np.concatenate([np.zeros(self.n_cells), -np.ones(n)]),
+            deadline,
+            A_ub=vstack(
+                [_beside(above, csr_array((above.shape[0], n))), _beside(-picked, eye_array(n))]
+            ),
+            b_ub=np.concatenate([t - rows.targets, t + rows.targets[upper], np.zeros(n)]),
+            A_eq=_beside(structure, csr_array((structure.shape[0], n))),
+            b_eq=targets,
+            bounds=np.column_stack([np.zeros(self.n_cells + n), most]),
+        )
+        if found is None:
+            return np.ones(n, dtype=bool)
+        positive: NDArray[np.bool_] = found.x[asked] > AGREEMENT
+        return positive
+
+    def supports(self, excluded: NDArray[np.int64]) -> tuple[Support, ...]:
+        """Return, in small tables, what is left without some cells and the zeros of margins."""
         possible = np.ones(self.n_cells, dtype=bool)
         possible[excluded] = False
+        for margin in self.problem.margins:
+            # What is given as more than 0 is not 0, however little it is.
+            numbers = self._cells_of(*self._place(margin.scope))
+            lost = (margin.table.reshape(-1) > 0) & ~possible[numbers].any(axis=1)
+            possible[numbers[lost]] = True
         tables = [possible[numbers] for numbers in self._numbers]
         for margin in self.problem.margins:
             place, varying = self._place(margin.scope)

@@ -5,7 +5,8 @@ gauge. Its `learning` has, as "maxent", the entropy, the divergence from the ref
 residual, and for each constraint what is expected of it, its multiplier and its slack. The sign of
 a multiplier is such that a positive one makes its feature larger, but for an upper bound, whose
 multiplier is positive where it makes the feature smaller: multipliers of inequalities are not
-negative, and where one is positive its slack is 0.
+negative, and where one is positive its slack is 0. It is null where the price of a constraint is
+infinite (prices.py).
 
 The multipliers of a margin are a table, which adds up to 0 over every axis; where margins overlap,
 each has a share of the terms that they have in common, so that the squares of all multipliers are
@@ -37,6 +38,7 @@ from gml.model.entropy.constraints import (
 from gml.model.entropy.dual import EntropyDual, scopes_of
 from gml.model.entropy.pair_dual import solve_pairs
 from gml.model.entropy.pair_margins import MOST_PAIRED, is_model_of_pairs
+from gml.model.entropy.prices import shared
 from gml.model.entropy.problem import GivenMargin, Problem, problem_of
 from gml.model.entropy.solving import Solution, solve_on_tree
 from gml.model.junction_tree import build_tree
@@ -85,8 +87,8 @@ def project(
     """
     require_agreement(constraints.margins, constraints.where)
     problem = problem_of(constraints, reference)
-    solution = _solved(problem, deadline or Deadline(), threads)
-    return _model(problem, solution)
+    found = _solved(problem, deadline or Deadline(), threads)
+    return _model(problem, replace(found, point=shared(found.dual, found.point)))
 
 
 def _solved(problem: Problem, deadline: Deadline, threads: int | None) -> Solution:
@@ -169,7 +171,9 @@ def _report(problem: Problem, solution: Solution) -> dict[str, Any]:
             item,
             feature.sign * feature.scale * (float(point.gradient[n + k]) + feature.target)
             + feature.offset,
-            float(point.x[n + k]) * (1 if feature.is_bound else feature.sign) / feature.scale,
+            None
+            if k in solution.without_price
+            else float(point.x[n + k]) * (1 if feature.is_bound else feature.sign) / feature.scale,
         )
     return {
         "entropy": entropy,
@@ -220,7 +224,7 @@ def _of_margin(
     }
 
 
-def _of_feature(item: Constraint, expected: float, multiplier: float) -> dict[str, Any]:
+def _of_feature(item: Constraint, expected: float, multiplier: float | None) -> dict[str, Any]:
     assert not isinstance(item, Margin)
     if isinstance(item, Expectation):
         about: Mapping[str, Any] = {"expectation": list(item.names)}

@@ -8,14 +8,16 @@ than about a second, it is computed once and then updated.
 A solution on the boundary has multipliers at infinity. Zeros of margins are excluded beforehand;
 zeros that other constraints force show as cells of cliques that have less than 1e-8 of what they
 had before the constraints, or as a descent that does not end, and then a linear programme says
-which cells they are (polytope.py). They become tables of 0 and −∞.
+which cells they are (polytope.py). They become tables of 0 and −∞. A programme takes less than 1e-9
+for 0, so it is asked only if the multipliers do not settle down at finite numbers (interior.py).
 A contradiction has no solution, so that the descent does not end either.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +26,9 @@ from gml.errors import CannotAnswer, DataError, listing, parameter
 from gml.model.entropy.constraints import Constraint, Expectation
 from gml.model.entropy.descent import Descent, descend
 from gml.model.entropy.dual import EntropyDual, Point, TreeDual
+from gml.model.entropy.interior import settled
 from gml.model.entropy.polytope import Polytope
+from gml.model.entropy.prices import without_price
 from gml.model.entropy.problem import Problem
 from gml.model.undirected.exact.clique_margins import NothingLeft
 from gml.model.undirected.first_order import minimise
@@ -52,6 +56,8 @@ class Solution:
     point: Point
     algorithm: str
     iterations: int
+    without_price: frozenset[int] = frozenset()
+    """The features whose multipliers would be infinite, by their number."""
 
     @property
     def residual(self) -> float:
@@ -61,46 +67,77 @@ class Solution:
 
 def solve_on_tree(problem: Problem, cliques: Sequence[Scope], deadline: Deadline) -> Solution:
     """Return the solution; refuse a contradiction (exit 3), or say why there is none (exit 4)."""
-    zeros = problem.zeros()
-    first: tuple[TreeDual, Solution, bool] | None
+    first: _First | None
     try:
-        first = _descended(problem, zeros, deadline)
+        first = _First(*_descended(problem, problem.zeros(), deadline))
     except NothingLeft:
         first = None
     if first is not None:
-        dual, found, converged = first
-        shrunk = _shrunk(dual, found.point)
-        if converged and (found.algorithm == CLOSED_FORM or not any(s.any() for s in shrunk)):
-            return found
-        if not converged and deadline.passed:
+        if first.converged and (inside := _inside(first, deadline)) is not None:
+            return inside
+        if not first.converged and deadline.passed:
             raise OutOfTime(
-                f"{parameter('max_seconds')} passed with a residual of {found.residual:.3g}"
+                f"{parameter('max_seconds')} passed with a residual of {first.found.residual:.3g}"
             )
     try:
         polytope = Polytope(problem, cliques)
     except CannotAnswer:
-        if first is not None and converged:
-            return found
+        if first is not None and first.converged:
+            return first.found
         raise
-    if first is None or not converged:
+    if first is None or not first.converged:
         refuse_contradiction(problem, polytope, deadline)
     if first is None:
         raise _not_converged(None)
-    suspects = _suspects(dual, shrunk if converged else None, polytope)
+    again = _on_the_boundary(first, polytope, deadline)
+    if again is not None:
+        return again
+    if first.converged:
+        return first.found
+    raise _not_converged(first.found.residual)
+
+
+class _First(NamedTuple):
+    """Where the descent ended with no more zeros than margins have, and whether it converged."""
+
+    dual: TreeDual
+    found: Solution
+    converged: bool
+
+
+def _inside(first: _First, deadline: Deadline) -> Solution | None:
+    """Return the solution if no cell has to be 0 that margins do not say is; None if some may."""
+    dual, found, _ = first
+    if found.algorithm == CLOSED_FORM:
+        return found
+    if not any(shrunk.any() for shrunk in _shrunk(dual, found.point)):
+        return found
+    point = settled(dual, found.point, deadline)
+    if point is None or dual.distance(point) > TOLERANCE:
+        return None
+    return replace(found, point=point)
+
+
+def _on_the_boundary(first: _First, polytope: Polytope, deadline: Deadline) -> Solution | None:
+    """Return the solution without the cells that have to be 0; None if there is none."""
+    dual, found, converged = first
+    shrunk = _shrunk(dual, found.point) if converged else None
     try:
-        supports = polytope.forced_zeros(suspects, deadline)
-        _, again, is_better = _descended(problem, supports, deadline)
+        zeros = polytope.forced_zeros(_suspects(dual, shrunk, polytope), deadline)
+        supports = polytope.supports(zeros)
+        left, again, is_better = _descended(polytope.problem, supports, deadline)
     except NothingLeft:
-        is_better = False
+        return None
     except OutOfTime:
         if not converged:
             raise
-        is_better = False
-    if is_better:
-        return again
-    if converged:
-        return found
-    raise _not_converged(found.residual)
+        return None
+    if not is_better:
+        return None
+    left.prepare()
+    dual.prepare()
+    priceless = without_price(dual, left, again.point, polytope, zeros, deadline)
+    return replace(again, without_price=priceless)
 
 
 def _descended(
@@ -163,11 +200,9 @@ def _closed_form(problem: Problem) -> Vector:
 
 def _shrunk(dual: TreeDual, point: Point) -> list[NDArray[np.bool_]]:
     """Return the cells of the tree's cliques that have next to nothing left of what they had."""
-    steps = range(len(dual.tree.cliques))
-    dual.at(np.zeros(dual.size))
-    before = [dual.tree.clique_table(s).copy() for s in steps]
-    dual.at(point.x)
-    return [(dual.tree.clique_table(s) < _LITTLE * before[s]) for s in steps]
+    before = dual.clique_tables(dual.at(np.zeros(dual.size)))
+    after = dual.clique_tables(point)
+    return [now < _LITTLE * was for now, was in zip(after, before, strict=True)]
 
 
 def _suspects(
@@ -191,20 +226,23 @@ def _suspects(
 
 def refuse_contradiction(problem: Problem, polytope: Polytope, deadline: Deadline) -> None:
     """Refuse constraints that cannot hold together, naming an irreducible set of them."""
-    indices = polytope.contradiction(deadline)
-    if not indices:
-        return
     where, items = problem.constraints.where, problem.constraints.items
-    named = [items[index] for index in indices]
+    indices: list[int] = []
     if problem.reference:
-        without = Polytope(problem.without_reference(), polytope.tree.cliques)
-        if without.miss(deadline, indices)[0] <= polytope.miss(deadline)[0] * 1e-3:
+        # What contradicts whatever the reference says is not to be blamed on it.
+        alone = Polytope(problem.without_reference(), polytope.tree.cliques)
+        indices = alone.contradiction(deadline)
+    if not indices:
+        indices = polytope.contradiction(deadline)
+        if not indices:
+            return
+        if problem.reference:
+            needed = _in_words([items[index] for index in indices])
             raise CannotAnswer(
-                f"{where}: the reference leaves nothing that meets {_in_words(named)}: it excludes "
-                "cells that these need"
+                f"{where}: the reference leaves nothing that meets {needed}: it excludes cells "
+                "that these need"
             )
-        indices = without.contradiction(deadline) or indices
-        named = [items[index] for index in indices]
+    named = [items[index] for index in indices]
     if len(named) == 1:
         raise DataError(f"{where}: {named[0].title} cannot hold: {_why(named[0])}")
     fewest = (

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from gml import kernel
 from gml.data.dataset import Variable
 from gml.data.row_groups import group_sums, row_bytes
-from gml.errors import DataError, listing, quote
+from gml.errors import DataError, listing, nearest_name, quote
 from gml.model.entropy.constraints import Cell, Margin
 from gml.progress import reporter
 from gml.resources import require_memory
@@ -264,7 +264,13 @@ def _require_targets(
         at, code = places.first(lacking, codes[name])
         level = levels[name][code]
         bare = level.strip()
-        hint = f"; did you mean {quote(bare)}, without blanks?" if bare in known else ""
+        hint = (
+            f"; {quote(bare)} is without blanks: write labels as rows do" if bare in known else ""
+        )
+        if not hint:
+            # A target that no row has may be a slip of the pen.
+            near = nearest_name(level, sorted({*known}.difference(levels[name])))
+            hint = f"; did you mean {quote(level)} by {quote(near)}?" if near else ""
         raise DataError(
             f"{at}: column {quote(name)}: {quote(level)} has no target; {places.targets}: "
             f"{margin.title} has {listing(sorted(known))}{hint}"

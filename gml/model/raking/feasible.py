@@ -9,7 +9,7 @@ y < 0, and there are none. Ties: targets are left out in the order of names and 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 # What the sums of an exact solution may be off by, as a share of all weight.
 _TOLERANCE = 1e-8
-# Bounds that are offered are so much wider than those that would just do.
-_SPARE = 1e-3
+# Bounds that are offered are so much wider than those that would just do, by the programme: with
+# base weights of a wide range it takes narrower ones for enough.
+_SPARES = (1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0)
 # Bytes per target and cell of whether it is a member: kept, put together, and sorted, which takes
 # two copies and their order; and per cell of a margin as an entry of a sparse matrix, of which the
 # programme has copies of its own.
@@ -36,6 +37,7 @@ _BYTES_PER_ENTRY = 64
 
 
 Vector = NDArray[np.float64]
+Bounds = tuple[float, float]
 
 
 class Target(NamedTuple):
@@ -124,9 +126,16 @@ def contradiction(margins: Sequence[CodedMargin]) -> Contradiction | None:
 
 
 def raise_narrow_bounds(
-    base: Vector, margins: Sequence[CodedMargin], bounds: tuple[float, float], where: str = ""
+    base: Vector,
+    margins: Sequence[CodedMargin],
+    bounds: Bounds,
+    would_do: Callable[[Bounds], bool],
+    where: str = "",
 ) -> None:
-    """Raise which target the bounds do not allow, and which bounds would, if that is so."""
+    """Raise which target the bounds do not allow, and which bounds would, if that is so.
+
+    No bounds are offered that `would_do` does not confirm.
+    """
     raise_contradiction(margins, where)
     low, high = bounds
     incidence, targets = _incidence(margins)
@@ -137,22 +146,46 @@ def raise_narrow_bounds(
     titles = [margin.title(k) for margin in margins for k in range(len(margin.labels))]
     # Relative to each target, as the tolerances of the programme are meant to be.
     scaled = _scaled(incidence, 1 / targets, base)
-    offers = []
-    least = _extreme_bound(scaled, low, None)
-    if least is not None:
-        offers.append(f"{low:g},{_rounded(least * (1 + _SPARE), math.ceil):g}")
-    most = _extreme_bound(scaled, None, high)
-    if most is not None:
-        offers.append(f"{_rounded(most * (1 - _SPARE), math.floor):g},{high:g}")
-    both = _extreme_bound(scaled, 0.0, None) if not offers else None
-    if both is not None:
-        offers.append(f"0,{_rounded(both * (1 + _SPARE), math.ceil):g}")
-    way_out = f"; {parameter('bounds')} {' or '.join(offers)} would do" if offers else ""
+    offers: list[Bounds] = []
+    # One end moved; both, as much as they have to be; or as far down as there are weights.
+    for ways in ([(0.0, 1.0), (1.0, 0.0)], [(1.0, 1.0)], [None]):
+        offers = [offer for way in ways if (offer := _offer(scaled, bounds, way, would_do))]
+        if offers:
+            break
+    said = " or ".join(f"{below:g},{above:g}" for below, above in offers)
+    way_out = f"; {parameter('bounds')} {said} would do" if offers else ""
     raise CannotAnswer(
         f"no weights from {low:g} to {high:g} times those before meet the targets: the nearest are "
         f"off by {gap:.3g}, as {titles[worst]} with {reached:.4g} instead of "
         f"{targets[worst]:.4g}{way_out}"
     )
+
+
+def _offer(
+    scaled: csr_array,
+    bounds: Bounds,
+    moved: tuple[float, float] | None,
+    would_do: Callable[[Bounds], bool],
+) -> Bounds | None:
+    """Return bounds that do, with one end moved or both, or from 0 up where `moved` is None."""
+    low, high = bounds if moved is not None else (0.0, bounds[1])
+    down, up = moved or (0.0, 1.0)
+    times = _least_widening(scaled, (low, high), (down, up))
+    if times is None:
+        return None
+    for spare in _SPARES:
+        below, above = low, high
+        if down:
+            below = min(low, _rounded((1 - (1 - low) * times) * (1 - spare), math.floor))
+        if up and not down:
+            above = max(high, _rounded((1 + (high - 1) * times) * (1 + spare), math.ceil))
+        if down and up:
+            # Both have gone as far as one has to: beside it, the other may go back.
+            if found := _offer(scaled, (below, high), (0.0, 1.0), would_do):
+                return _offer(scaled, (low, found[1]), (1.0, 0.0), would_do) or found
+        elif would_do((below, above)):
+            return below, above
+    return None
 
 
 def _incidence(margins: Sequence[CodedMargin]) -> tuple[csr_array, Vector]:
@@ -192,9 +225,7 @@ def _elastic(matrix: csr_array, right: Vector) -> dict[str, Any]:
     }
 
 
-def _nearest(
-    shares: csr_array, targets: Vector, bounds: tuple[float, float]
-) -> tuple[int, float, float]:
+def _nearest(shares: csr_array, targets: Vector, bounds: Bounds) -> tuple[int, float, float]:
     """Find the ratios within bounds whose largest gap is smallest.
 
     Return the target that is most in the way of a smaller one, its share, and the gap.
@@ -216,21 +247,26 @@ def _nearest(
     return worst, float((shares @ found.x[:n_cells])[worst]), float(found.x[-1])
 
 
-def _extreme_bound(scaled: csr_array, low: float | None, high: float | None) -> float | None:
-    """Return the least upper bound beside `low`, or the largest lower bound beside `high`."""
-    from scipy.sparse import csr_array, eye_array, hstack
+def _least_widening(scaled: csr_array, bounds: Bounds, moved: tuple[float, float]) -> float | None:
+    """Return how many times as far from 1 as they are bounds have to be, or one of them.
+
+    1 for an end that moves, 0 for one that stays. None if no widening does: ratios are not
+    negative.
+    """
+    from scipy.sparse import csr_array, eye_array, hstack, vstack
 
     n_targets, n_cells = scaled.shape
-    sign = 1.0 if high is None else -1.0
-    # sign·(r − z) ≤ 0
-    upper = hstack([sign * eye_array(n_cells), csr_array(np.full((n_cells, 1), -sign))])
+    low, high = bounds
+    down, up = (1 - low) * moved[0], (high - 1) * moved[1]
+    ones, every = np.ones((n_cells, 1)), eye_array(n_cells)
+    # r − up·t ≤ 1 or high, and −r − down·t ≤ −1 or −low
     found = _solved(
-        costs=np.concatenate([np.zeros(n_cells), [sign]]),
-        A_ub=upper.tocsr(),
-        b_ub=np.zeros(n_cells),
+        costs=np.append(np.zeros(n_cells), 1.0),
+        A_ub=vstack([hstack([every, -up * ones]), hstack([-every, -down * ones])], format="csr"),
+        b_ub=np.repeat([1.0 if up else high, -1.0 if down else -low], n_cells),
         A_eq=hstack([scaled, csr_array((n_targets, 1))], format="csr"),
         b_eq=np.ones(n_targets),
-        bounds=[(low, high)] * n_cells + [(0, None)],
+        bounds=[(0, None)] * n_cells + [(0, 1 / down if down else None)],
     )
     return float(found.x[-1]) if found.status == 0 else None
 

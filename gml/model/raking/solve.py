@@ -88,7 +88,11 @@ def _unmet(
     if bounds is None:
         raise_contradiction(margins, where)
     else:
-        raise_narrow_bounds(cells.base[kept], margins, bounds, where)
+
+        def would_do(wider: tuple[float, float]) -> bool:
+            return _projected(cells, kept, wider).converged
+
+        raise_narrow_bounds(cells.base[kept], margins, bounds, would_do, where)
         if rake_cells(cells).converged:
             return CannotAnswer(
                 f"no weights from {bounds[0]:g} to {bounds[1]:g} times those before were found "

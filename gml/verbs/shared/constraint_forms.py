@@ -24,8 +24,14 @@ CONSTRAINT_FORMS: tuple[tuple[str, str, str], ...] = (
         '{"numeric": {"name": "wait", "support": [0, null], "mean": 2, "variance": 1.5}}',
     ),
     (
+        "margins by name",
+        "of single variables, in counts or shares that have one total; nothing else beside them",
+        '{"sex": {"m": 490, "f": 510}, "age": {"young": 300, "old": 700}}',
+    ),
+    (
         "csv margins",
-        "a column per variable, empty where a margin does not have it, and probability or count",
+        "a column per variable, empty where a margin does not have it, and probability or count "
+        "(or share, proportion, percent, n)",
         "sex,age,count / m,,490 / f,,510 / ,young,300 / ,old,700",
     ),
     (
