@@ -84,6 +84,13 @@ _LOG_BF = Option("log_bf", "real", 0.0, "Dependent if ln of the Bayes factor is 
 _PERMUTATIONS = Option(
     "permutations", "whole", 5000, "Tables to draw", least=1, most=10**9, metavar="B"
 )
+_TRANSFORM = Option(
+    "transform",
+    "choice",
+    "none",
+    "Numbers as they are, by their ranks, or by the normal scores of these",
+    choices=("none", "rank", "normal"),
+)
 _SEED = Option("seed", "seed", 0, "Of the random numbers")
 
 TESTS: dict[str, KnownTest] = {
@@ -157,6 +164,7 @@ TESTS: dict[str, KnownTest] = {
             formula="√(n−|Z|−3)·atanh r, r the partial correlation",
             rule="two-sided normal p ≤ α",
             columns=(NUMBERS,),
+            options=(_TRANSFORM,),
         ),
     )
 }
