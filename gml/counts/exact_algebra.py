@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -38,6 +39,32 @@ def eliminate(
                 matrix[i][j] = (matrix[i][j] * pivot - matrix[i][k] * matrix[k][j]) // before
         before = pivot
     return matrix, before
+
+
+def log_pivots(cross: Sequence[Sequence[int]]) -> list[float | None]:
+    """ln of what is left of each cross-product given the variables before; None: nothing is.
+
+    A variable of which nothing is left is passed over by those after it.
+
+    Examples
+    --------
+    >>> log_pivots([[1, 2, 0], [2, 4, 0], [0, 0, 1]])
+    [0.0, None, 0.0]
+    """
+    matrix = [list(row) for row in cross]
+    size = len(matrix)
+    before, found = 1, list[float | None]()
+    for k in range(size):
+        pivot = matrix[k][k]
+        if is_singular(pivot, before * cross[k][k]):
+            found.append(None)
+            continue
+        found.append(math.log(pivot) - math.log(before))
+        for i in range(k + 1, size):
+            for j in range(k + 1, size):
+                matrix[i][j] = (matrix[i][j] * pivot - matrix[i][k] * matrix[k][j]) // before
+        before = pivot
+    return found
 
 
 def regression(
@@ -82,9 +109,14 @@ def inverse(cross: Sequence[Sequence[int]]) -> list[list[Fraction]]:
     return [row[size:] for row in rows]
 
 
+def is_singular(left: int, whole: int) -> bool:
+    """Whether nothing but rounding is left of a whole."""
+    return left << _SINGULAR_BITS <= whole
+
+
 def require_regular(left: int, whole: int, names: Sequence[str]) -> None:
     """Refuse a variable that has no variance left given the others."""
-    if left << _SINGULAR_BITS <= whole:
+    if is_singular(left, whole):
         raise DataError(
             f"the correlations of {listing(names)} are perfect: one of these columns is a linear "
             "function of the others; leave one out"

@@ -16,12 +16,7 @@ from gml.graph.provenance import Provenance
 from gml.learners.search import SearchResult, Trace
 from gml.progress import Deadline, reporter
 from gml.scores.base import DecomposableScore, Score, as_score
-from gml.verbs.shared.chosen_methods import (
-    DEFAULT_SCORE,
-    ChosenScore,
-    choose_scores,
-    score_of_numbers,
-)
+from gml.verbs.shared.chosen_methods import ChosenScore, choose_score, score_of_numbers
 from gml.verbs.shared.data_input import Data, is_data, open_data, require_decider
 from gml.verbs.shared.knowledge_input import Arcs, Tiers, known_of
 from gml.verbs.shared.recording import described, learned_by
@@ -46,6 +41,8 @@ class OpenSearch:
         )
         if not result.complete:
             reporter().warn(f"stopped by {parameter('max_seconds')}: this is the best graph so far")
+        for remark in self.score.remarks():
+            reporter().warn(remark)
         if self.counter is None:
             return result
         learning = self.learning.also(
@@ -109,11 +106,13 @@ class SearchRequest:
         )
         names = [variable.name for variable in counter.variables]
         known = known_of(names, knowledge, require, forbid, tiers)
-        settings = {"score": self.chosen.name, "max_parents": self.max_parents}
+        chosen = self.chosen.for_columns(counter.variables)
+        known = chosen.limited(known, counter.variables)
+        settings = {"score": chosen.name, "max_parents": self.max_parents}
         learning = learned_by(
             self.command, counter, settings, known, self.asked, rows=rows_counted(counter)
         )
-        score = self.chosen.make(counter)
+        score = chosen.make(counter)
         return OpenSearch(score, known, self.deadline, counter, learning)
 
 
@@ -140,8 +139,7 @@ def request_search(
                 f"{', '.join(map(parameter, decided))}: a score that is given has its options"
             )
         return SearchRequest(command, data, None, max_parents, {}, threads, deadline)
-    name = DEFAULT_SCORE if score is None else score
-    (chosen,), reading = choose_scores([name], edge_penalty, options)
+    chosen, reading = choose_score(score, edge_penalty, options)
     return SearchRequest(command, data, chosen, max_parents, reading, threads, deadline, asked)
 
 
