@@ -9,7 +9,8 @@ from fractions import Fraction
 from gml.errors import DataError, listing
 
 # Numbers of 53 bits that lie on a line keep up to 2⁻¹⁰⁰ of their variance off it.
-_SINGULAR_BITS = 94
+SINGULAR_BITS = 94
+"""A variable of which less than 2 to minus this is left is a linear function of the others."""
 
 
 def eliminate(
@@ -111,7 +112,7 @@ def inverse(cross: Sequence[Sequence[int]]) -> list[list[Fraction]]:
 
 def is_singular(left: int, whole: int) -> bool:
     """Whether nothing but rounding is left of a whole."""
-    return left << _SINGULAR_BITS <= whole
+    return left << SINGULAR_BITS <= whole
 
 
 def require_regular(left: int, whole: int, names: Sequence[str]) -> None:
