@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -42,30 +41,30 @@ def eliminate(
     return matrix, before
 
 
-def log_pivots(cross: Sequence[Sequence[int]]) -> list[float | None]:
-    """ln of what is left of each cross-product given the variables before; None: nothing is.
+def exact_shares(cross: Sequence[Sequence[int]], names: Sequence[str]) -> list[float]:
+    """Return the share of each variance that is left given the variables before, rounded once.
 
-    A variable of which nothing is left is passed over by those after it.
+    A variable without any is an error; several may have the same name.
 
     Examples
     --------
-    >>> log_pivots([[1, 2, 0], [2, 4, 0], [0, 0, 1]])
-    [0.0, None, 0.0]
+    >>> exact_shares([[4, 2], [2, 4]], "xy")
+    [1.0, 0.75]
     """
     matrix = [list(row) for row in cross]
     size = len(matrix)
-    before, found = 1, list[float | None]()
+    before, shares = 1, []
     for k in range(size):
         pivot = matrix[k][k]
-        if is_singular(pivot, before * cross[k][k]):
-            found.append(None)
-            continue
-        found.append(math.log(pivot) - math.log(before))
+        whole = before * cross[k][k]
+        require_regular(pivot, whole, list(dict.fromkeys(names[: k + 1])))
+        shares.append(pivot / whole)
         for i in range(k + 1, size):
-            for j in range(k + 1, size):
-                matrix[i][j] = (matrix[i][j] * pivot - matrix[i][k] * matrix[k][j]) // before
+            for j in range(i, size):
+                left = matrix[i][j] * pivot - matrix[k][i] * matrix[k][j]
+                matrix[i][j] = left // before
         before = pivot
-    return found
+    return shares
 
 
 def regression(
@@ -110,14 +109,9 @@ def inverse(cross: Sequence[Sequence[int]]) -> list[list[Fraction]]:
     return [row[size:] for row in rows]
 
 
-def is_singular(left: int, whole: int) -> bool:
-    """Whether nothing but rounding is left of a whole."""
-    return left << SINGULAR_BITS <= whole
-
-
 def require_regular(left: int, whole: int, names: Sequence[str]) -> None:
     """Refuse a variable that has no variance left given the others."""
-    if is_singular(left, whole):
+    if left << SINGULAR_BITS <= whole:
         raise DataError(
             f"the correlations of {listing(names)} are perfect: one of these columns is a linear "
             "function of the others; leave one out"

@@ -118,8 +118,9 @@ class LogLikelihoodCg(LikelihoodScore):
         numbers = is_number[:, 1:].sum(axis=1)
         of_number = numbers + 2.0
         of_label = (levels[:, 0] - 1) * (1 + numbers * (numbers + 3) / 2)
-        sizes: NDArray[np.float64] = np.where(is_number[:, 0], of_number, of_label)
-        return sizes * levels[:, 1:].prod(axis=1)
+        own = np.where(is_number[:, 0], of_number, of_label)
+        sizes: NDArray[np.float64] = own * levels[:, 1:].prod(axis=1)
+        return sizes
 
     def _most(
         self, families: Sequence[Family], likelihoods: NDArray[np.float64]

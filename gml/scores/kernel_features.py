@@ -69,7 +69,7 @@ def low_rank_features(
             if width is None:
                 row *= column == column[at]
             else:
-                distance = (np.asarray(column, dtype=np.float64) - float(column[at])) / width  # type: ignore[arg-type]
+                distance = (np.asarray(column, dtype=np.float64) - float(column[at])) / width
                 row *= np.exp(-0.5 * distance**2)
         new = (row - factor[:, :rank] @ factor[at, :rank]) / np.sqrt(left[at])
         factor[:, rank] = new

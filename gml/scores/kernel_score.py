@@ -129,12 +129,15 @@ class KernelScore(FamilyScore):
     def _of_fold(self, fitted: _Sums, tested: _Sums) -> float:
         """What the rows of a fold are worth by the regression on the others."""
         n, ridge = fitted.n, self._regulariser
-        coefficients = np.linalg.solve(fitted.pp + n * ridge * np.eye(len(fitted.pp)), fitted.pc)
-        covariance = fitted.residuals(coefficients) / (n * ridge) + np.eye(len(fitted.cc))
+        coefficients: Any = np.linalg.solve(
+            fitted.pp + n * ridge * np.eye(len(fitted.pp)), fitted.pc
+        )
+        covariance: Any = fitted.residuals(coefficients) / (n * ridge) + np.eye(len(fitted.cc))
         factor = np.linalg.cholesky(covariance)
         log_determinant = 2 * float(np.log(np.diag(factor)).sum())
         # The trace of Σ⁻¹EᵀE.
-        distance = float(np.trace(np.linalg.solve(covariance, tested.residuals(coefficients))))
+        left: Any = tested.residuals(coefficients)
+        distance = float(np.trace(np.linalg.solve(covariance, left)))
         return -0.5 * (tested.n * log_determinant + distance / ridge)
 
 

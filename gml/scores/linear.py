@@ -34,8 +34,8 @@ from numpy.typing import NDArray
 
 from gml import kernel
 from gml.counts.counter import Counter, Family, FamilyArray
-from gml.counts.exact_algebra import log_pivots
-from gml.errors import DataError, listing, parameter
+from gml.counts.exact_algebra import exact_shares
+from gml.errors import DataError, parameter
 from gml.scores.base import require_varying
 from gml.scores.penalised import AicPrice, BicPrice, LikelihoodScore
 from gml.scores.registry import KnownScore
@@ -116,7 +116,8 @@ class LinearLikelihood(LikelihoodScore):
         places = np.arange(len(which)) + np.repeat(starts[1:] - np.cumsum(own), own)
         with np.errstate(divide="ignore"):
             logs = np.log(pivots[places]) + self._log_variances[members[places]]
-        log_variance = np.bincount(which, weights=logs, minlength=len(ordered))
+        log_variance = np.zeros(len(ordered))
+        np.add.at(log_variance, which, logs)
         if self._exact:
             doubtful = np.repeat(np.arange(len(ordered)), width.sum(axis=1))[pivots < _LEAST_SHARE]
             for k in np.unique(doubtful).tolist():
@@ -126,21 +127,14 @@ class LinearLikelihood(LikelihoodScore):
 
     def _exact_log_variance(self, ordered: Sequence[int]) -> float:
         """The sum of ln σ² of a child, the last column, from exact sums."""
-        members = self._moments.rows_of(ordered).tolist()
-        pivots = log_pivots(self._moments.cross(members))
-        if None in pivots:
-            names = sorted(self.names[j] for j in ordered)
-            raise DataError(
-                f"{self.name}: a column (or an indicator of its levels) is a linear function of "
-                f"others among {listing(names)}; leave one out, or give {parameter('ridge', 1e-6)}"
-            )
-        scales, log_n = self._moments.scales, math.log(self._moments.n)
-        parts = [
-            log_pivot - 2 * log_n - 2 * scales[i] * math.log(2)
-            for i, log_pivot in zip(members, pivots, strict=True)
-            if log_pivot is not None
-        ]
-        return math.fsum(parts[len(parts) - int(self._width[ordered[-1]]) :])
+        members = self._moments.rows_of(ordered)
+        names = [self.names[j] for j in self._moments.owners[members].tolist()]
+        try:
+            shares = exact_shares(self._moments.cross(members.tolist()), names)
+        except DataError as error:
+            raise DataError(f"{error}, or give {parameter('ridge', 1e-06)}") from None
+        logs = np.log(shares) + self._log_variances[members]
+        return float(logs[len(logs) - int(self._width[ordered[-1]]) :].sum())
 
     def _most_likelihoods(self, families: Sequence[Family]) -> NDArray[np.float64]:
         """Likelihoods given all other columns, which no parents exceed; infinite if determined."""
