@@ -18,7 +18,8 @@ table, so that its values compare graphs over the same columns and nothing else.
 Pivots come from the kernel, by one matrix of correlations of exact sums. Where one is so small that
 rounding would show, the family is computed from the sums themselves; where nothing is left, one of
 the columns is a linear function of others, and the family is refused, unless a `ridge` λ adds λ
-times its variance to each column, as noise of its own.
+times its variance to each column, as noise of its own (of indicators, to those of all levels that
+occur but the first).
 
 Ceilings: `gml.scores.penalised`; they are infinite for a child that the others determine.
 """

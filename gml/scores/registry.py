@@ -67,7 +67,7 @@ _OF_KERNEL = (
     Option(
         "regulariser",
         "real",
-        0.01,
+        0.001,
         "Ridge of the kernel regressions and variance of their noise",
         least=1e-12,
     ),
