@@ -12,7 +12,6 @@ from gml.data.options import ReadingKeywords, Undeclared, names_of, reading_opti
 from gml.errors import GraphError, UsageError, listing, parameter, require_whole, unknown_name
 from gml.parameters import FOR_LABELS
 from gml.progress import reporter
-from gml.scores.label_order import member_with_labels_first
 from gml.scores.ranking import ScoredGraph, decisive_values, ranked, scored_graph
 from gml.scores.registry import SCORES
 from gml.verbs.shared.chosen_methods import (
@@ -237,11 +236,7 @@ def _scorable(
     if fitted is not None:
         require_by_likelihood(given, scores)
         return given
-    dag, first = given.dag(), scores[0]
-    if first.labels_first:
-        numbers = [v.name for v in counter.variables if v.is_continuous]
-        dag = member_with_labels_first(given.graph, dag, numbers, given.name, first.name)
-    return GivenGraph(dag, given.name)
+    return GivenGraph(scores[0].dag_of(given, counter.variables), given.name)
 
 
 def _with_held_out(

@@ -10,16 +10,18 @@ from gml.errors import UsageError, counted, parameter, require_share
 from gml.independence.registry import TESTS, check_test
 from gml.parameters import FOR_LABELS, LABELS, NUMBERS, options_of
 from gml.progress import reporter
-from gml.scores.label_order import labels_before_numbers
+from gml.scores.label_order import labels_before_numbers, member_with_labels_first
 from gml.scores.registry import PENALTY, SCORES, check_scores, make_score
 
 if TYPE_CHECKING:
     from gml.counts.counter import Counter
     from gml.data.dataset import Variable
     from gml.data.options import Undeclared
+    from gml.graph.graph import Graph
     from gml.graph.knowledge import Knowledge
     from gml.independence.base import CounterTest
     from gml.scores.base import DecomposableScore, FamilyScore
+    from gml.verbs.shared.graph_input import GivenGraph
 
 
 DEFAULT_TEST = "auto"
@@ -135,6 +137,14 @@ class ChosenScore(NamedTuple):
             "and a class of DAGs is shown as its maximally oriented PDAG"
         )
         return labels_before_numbers(known, variables, self.name)
+
+    def dag_of(self, given: GivenGraph, variables: Sequence[Variable]) -> Graph:
+        """Return a DAG for a graph that the score can score; an error says if there is none."""
+        dag = given.dag()
+        if not self.labels_first:
+            return dag
+        numbers = [variable.name for variable in variables if variable.is_continuous]
+        return member_with_labels_first(given.graph, dag, numbers, given.name, self.name)
 
     @property
     def undeclared(self) -> Undeclared:

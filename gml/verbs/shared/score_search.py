@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 from gml.counts.counter import Counter, rows_counted
 from gml.errors import UsageError, parameter
 from gml.formats.search_trace import written_trace
+from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
 from gml.graph.provenance import Provenance
 from gml.learners.search import SearchResult, Trace
@@ -18,6 +19,7 @@ from gml.progress import Deadline, reporter
 from gml.scores.base import DecomposableScore, Score, as_score
 from gml.verbs.shared.chosen_methods import ChosenScore, choose_score, score_of_numbers
 from gml.verbs.shared.data_input import Data, is_data, open_data, require_decider
+from gml.verbs.shared.graph_input import GivenGraph
 from gml.verbs.shared.knowledge_input import Arcs, Tiers, known_of
 from gml.verbs.shared.recording import described, learned_by
 
@@ -33,6 +35,14 @@ class OpenSearch:
     deadline: Deadline
     counter: Counter | None
     learning: Provenance
+    chosen: ChosenScore | None = None
+    """None for a score that the caller made."""
+
+    def dag_of(self, given: GivenGraph) -> Graph:
+        """Return a DAG for a graph that the score can score."""
+        if self.chosen is None or self.counter is None:
+            return given.dag()
+        return self.chosen.dag_of(given, self.counter.variables)
 
     def finished(self, result: _Found, **found: Any) -> _Found:
         """Return a result that says how it was found; warns if time ran out."""
@@ -113,7 +123,7 @@ class SearchRequest:
             self.command, counter, settings, known, self.asked, rows=rows_counted(counter)
         )
         score = chosen.make(counter)
-        return OpenSearch(score, known, self.deadline, counter, learning)
+        return OpenSearch(score, known, self.deadline, counter, learning, chosen)
 
 
 def request_search(
