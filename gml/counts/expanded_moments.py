@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.counts.answers import Moments
 from gml.counts.exact_moments import FixedPoint, complete_rows, fixed_point
 from gml.counts.integer_gram import LIMB_BITS, IntegerGram, integer_gram, limbs_needed
 from gml.data.dataset import Dataset
@@ -52,6 +53,8 @@ class ExpandedMoments:
     scales: tuple[int, ...]
     gram: IntegerGram
     """Sums of products; the last row and column belong to a column of ones."""
+    is_centred: bool = False
+    """Whether the sums are the n·Σ(qᵢ−q̄ᵢ)(qⱼ−q̄ⱼ) already, and there is no column of ones."""
 
     @property
     def size(self) -> int:
@@ -73,10 +76,7 @@ class ExpandedMoments:
 
     def cross(self, rows: Sequence[int]) -> list[list[int]]:
         """Return n·Σ(qᵢ−q̄ᵢ)(qⱼ−q̄ⱼ) of some rows in fixed point, exact."""
-        sums = self._sums[list(rows)]
-        found: list[list[int]] = (
-            self.n * self.gram.entries(rows) - sums[:, None] * sums[None, :]
-        ).tolist()
+        found: list[list[int]] = self._cross(rows).tolist()
         return found
 
     @functools.cached_property
@@ -97,6 +97,14 @@ class ExpandedMoments:
         np.fill_diagonal(found, 1.0)
         return found
 
+    def _cross(self, rows: Sequence[int], columns: Sequence[int] | None = None) -> NDArray[Any]:
+        entries = self.gram.entries(rows, columns)
+        if self.is_centred:
+            return entries
+        others = self._sums[list(rows if columns is None else columns)]
+        found: NDArray[Any] = self.n * entries - self._sums[list(rows)][:, None] * others
+        return found
+
     @functools.cached_property
     def _sums(self) -> NDArray[Any]:
         """The sum of each row in fixed point."""
@@ -110,10 +118,12 @@ class ExpandedMoments:
         """The cross-products about the mean, rounded to float64."""
         size = self.size
         found = np.empty((size, size))
-        largest = np.sqrt(np.array([float(self.gram.entries([i])[0, 0]) for i in range(size)]))
         # Both n·Σqq and ΣqΣq are below 2⁶²: Σqq ≤ √(Σqᵢ²·Σqⱼ²), and |Σq| ≤ √(n·Σq²).
+        largest = np.sqrt([float(self.gram.entries([i])[0, 0]) for i in range(size)])
         small = math.sqrt(max(self.n, 1)) * largest < 2.0**_SMALL_BITS
-        few, many = np.flatnonzero(~small), np.flatnonzero(small)
+        if self.is_centred:
+            small[:] = False
+        few, many = np.flatnonzero(~small).tolist(), np.flatnonzero(small)
         if len(many):
             chosen = np.ix_(many, many)
             total = sum(
@@ -122,13 +132,37 @@ class ExpandedMoments:
             )
             sums = self._sums[many].astype(np.int64)
             found[chosen] = (self.n * total - sums[:, None] * sums[None, :]).astype(np.float64)
-        if len(few):
-            total = self.n * self.gram.entries(few, range(size))
-            total = total - self._sums[few][:, None] * self._sums[None, :]
-            rounded = total.astype(np.float64)
+        if few:
+            rounded = self._cross(few, range(size)).astype(np.float64)
             found[few, :] = rounded
             found[:, few] = rounded.T
         return found
+
+
+def expanded_numbers(moments: Moments, columns: Sequence[int]) -> ExpandedMoments:
+    """Return moments of numbers in this form; those of constants have no row.
+
+    Examples
+    --------
+    >>> found = expanded_numbers(Moments(4, (0.0, 0.0), ((16, 8), (8, 16)), (0, 0)), [3, 5])
+    >>> found.correlation[0].tolist(), found.blocks[5].tolist(), found.cross([0])
+    ([1.0, 0.5], [1], [[16]])
+    """
+    varying = [k for k in range(len(columns)) if moments.cross[k][k]]
+    cross = np.array([[moments.cross[i][j] for j in varying] for i in varying], dtype=object)
+    blocks = {j: np.empty(0, dtype=np.int32) for j in columns}
+    for row, k in enumerate(varying):
+        blocks[columns[k]] = np.array([row], dtype=np.int32)
+    return ExpandedMoments(
+        moments.n,
+        np.array([columns[k] for k in varying], dtype=np.int32),
+        np.full(len(varying), -1, dtype=np.int32),
+        blocks,
+        tuple(moments.means[k] for k in varying),
+        tuple(moments.scales[k] for k in varying),
+        IntegerGram((cross.reshape(len(varying), len(varying)),)),
+        is_centred=True,
+    )
 
 
 def expanded_moments_of(

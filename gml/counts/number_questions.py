@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import overload
 
 from gml.counts.answers import Moments, StratifiedMoments
-from gml.counts.expanded_moments import ExpandedMoments, expanded_moments_of
+from gml.counts.expanded_moments import ExpandedMoments, expanded_moments_of, expanded_numbers
 from gml.counts.questions import Family
 from gml.counts.residuals import Residuals, residuals_from_moments, split_parents
 from gml.data.column_kinds import require_kinds
@@ -74,13 +74,15 @@ class NumberQuestions(ABC):
 
         Whatever the order of `columns`, the rows of the matrix follow the order of names.
         """
-        rows = self.rows()
+        columns, rows = self.order.sorted(columns), self.rows()
+        if rows is None and all(self.variables[j].is_continuous for j in columns):
+            return expanded_numbers(self.moments(columns), columns)
         if rows is None:
             names = listing([self.variables[j].name for j in columns])
             raise CannotAnswer(
                 f"{self.where}: {self.kind} has no rows, and so no correlations of {names}"
             )
-        return expanded_moments_of(rows, self.order.sorted(columns), budget=self.budget)
+        return expanded_moments_of(rows, columns, budget=self.budget)
 
     def residuals(self, families: Sequence[Family]) -> Residuals:
         """Regress numbers on numbers within configurations of labels (`gml.counts.residuals`)."""

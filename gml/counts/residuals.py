@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from threading import Lock
 
 import numpy as np
@@ -57,6 +57,11 @@ class Residuals:
     fewest: NDArray[np.int64]
 
     @classmethod
+    def concatenate(cls, parts: Sequence[Residuals]) -> Residuals:
+        """Join the entries of several."""
+        return cls(*(np.concatenate([vars(part)[name] for part in parts]) for name in _FIELDS))
+
+    @classmethod
     def of(cls, found: Sequence[GroupResiduals], n_numbers: Sequence[int]) -> Residuals:
         """Return the entries of regressions on so many numbers each."""
         fewest = np.array([one.fewest_rows for one in found], dtype=np.int64)
@@ -69,6 +74,9 @@ class Residuals:
             np.array([one.n_groups for one in found], dtype=np.int64),
             fewest,
         )
+
+
+_FIELDS = tuple(field.name for field in fields(Residuals))
 
 
 def split_parents(

@@ -10,6 +10,7 @@ import pytest
 from gml import MemoryCounter, kernel
 from gml.counts.block_regressions import BlockRegressions
 from gml.counts.exact_moments import moments_of
+from gml.counts.expanded_moments import expanded_numbers
 from gml.counts.integer_gram import integer_gram, limbs_needed
 from gml.counts.residuals import residuals_from_moments
 from gml.data.dataset import Dataset, Variable
@@ -114,6 +115,15 @@ def test_many_columns_have_the_moments_of_few() -> None:
         of_two = moments_of(data, [j, j + 1])
         assert of_all.cross[j][j + 1] == of_two.cross[0][1]
         assert of_all.means[j] == of_two.means[0]
+
+
+def test_moments_of_numbers_alone_give_the_same_matrix() -> None:
+    counter = MemoryCounter(mixed_table(4))
+    found = counter.expanded_moments([4, 0, 2])
+    other = expanded_numbers(counter.moments([0, 2, 4]), [0, 2, 4])
+    assert np.array_equal(found.owners, other.owners)
+    assert np.allclose(found.correlation, other.correlation, rtol=0, atol=1e-15)
+    assert np.allclose(found.log_variances, other.log_variances, rtol=1e-14)
 
 
 def random_correlations(rng: np.random.Generator, size: int) -> np.ndarray:
