@@ -314,6 +314,13 @@ SCORES: dict[str, KnownScore] = {
 -326.15
 """
 
+SEARCH_SCORES = {(LABELS,): "bic", (NUMBERS,): "bic-g", _ANY: "bic-dg"}
+POSTERIOR_SCORES = {(LABELS,): "bdeu", (NUMBERS,): "bge", _ANY: "bic-dg"}
+"""The scores of searches and of posteriors unless told otherwise, by the kinds of the columns.
+
+Posteriors are over marginal likelihoods, of which bic is but a rough approximation.
+"""
+
 EDGE_PENALTY = Option(
     "edge_penalty",
     "real",
@@ -364,6 +371,11 @@ def check_scores(names: Sequence[str], given: Iterable[str]) -> None:
                 f"{names[0]} and {name} do not go together: they are about different likelihoods "
                 f"({first.likelihood} and {SCORES[name].likelihood}), which cannot be compared"
             )
+    check_score_options(names, given)
+
+
+def check_score_options(names: Sequence[str], given: Iterable[str]) -> None:
+    """Refuse parameters that mean nothing to any of some scores."""
     for option in given:
         _check_option(option, names)
 

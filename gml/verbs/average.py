@@ -13,7 +13,7 @@ from gml.independence.registry import TESTS
 from gml.learners.averaging import Averaged
 from gml.parameters import options_of, owners_of
 from gml.progress import Deadline
-from gml.scores.registry import SCORES
+from gml.scores.registry import POSTERIOR_SCORES, SCORES, SEARCH_SCORES
 from gml.verbs.shared.averaged_learners import (
     BY,
     BY_ORDERS,
@@ -22,8 +22,6 @@ from gml.verbs.shared.averaged_learners import (
     MOST_PARENTS,
 )
 from gml.verbs.shared.chosen_methods import (
-    POSTERIOR_SCORES,
-    SEARCH_SCORES,
     choose_score,
     choose_test,
     score_of_numbers,
