@@ -371,13 +371,15 @@ def check_scores(names: Sequence[str], given: Iterable[str]) -> None:
                 f"{names[0]} and {name} do not go together: they are about different likelihoods "
                 f"({first.likelihood} and {SCORES[name].likelihood}), which cannot be compared"
             )
-    check_score_options(names, given)
+    for option in given:
+        _check_option(option, names)
 
 
 def check_score_options(names: Sequence[str], given: Iterable[str]) -> None:
-    """Refuse parameters that mean nothing to any of some scores."""
+    """Refuse parameters that mean nothing to any of some scores, the first of which is named."""
     for option in given:
-        _check_option(option, names)
+        if not set(owners_of(SCORES, option)) & set(names):
+            _check_option(option, names[:1])
 
 
 def _check_option(option: str, names: Sequence[str]) -> None:
