@@ -98,7 +98,7 @@ TESTS: dict[str, KnownTest] = {
     for test in (
         KnownTest(
             name="auto",
-            home="gml.independence.automatic:auto_test",
+            home="gml.independence.automatic:AutoTest",
             summary="G on dense tables, X² by its exact moments on sparse ones; fisher-z for "
             "numbers, dg where labels and numbers meet",
             statistic="G",

@@ -41,6 +41,7 @@ from gml.verbs.shared.over_samples import (
     over_samples,
 )
 from gml.verbs.shared.pc_settings import ALPHA, PcSettings, require_average, takes_seed
+from gml.verbs.shared.picked_tests import tests_picked
 from gml.verbs.shared.recording import described, learned_by, records_keywords
 from gml.verbs.shared.structure_names import STRUCTURES_AVERAGED
 from gml.verbs.shared.undirected_structures import choose_structure
@@ -200,6 +201,8 @@ def average(
     else:
         replicates = BOOTSTRAP if bootstrap is None else bootstrap
         settings |= {"bootstrap": replicates, "seed": seed or 0, **learner.shown}
+        if isinstance(learner, PcOnSamples):
+            settings |= tests_picked(learner.settings.test, counter)
         averaged, found = over_samples(
             counter, learner, replicates, seed or 0, limits, parameter("by", by)
         )

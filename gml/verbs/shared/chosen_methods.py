@@ -205,8 +205,8 @@ def _equivalent_bayes_factors(columns: Sequence[str]) -> list[str]:
 
 
 def test_of_numbers() -> str:
-    """Return a test that takes columns as numbers, for advice."""
-    return parameter("test", next(n for n, test in TESTS.items() if NUMBERS in test.columns))
+    """Return a test that takes undeclared columns as numbers, for advice."""
+    return parameter("test", next(n for n, test in TESTS.items() if LABELS not in test.columns))
 
 
 def score_of_numbers() -> str:
