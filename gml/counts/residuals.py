@@ -159,7 +159,9 @@ class GroupedRows:
             group, n_groups = self._grouped(tuple(labels))
             columns = [self._number(j) for j in members]
             found = _within(group, n_groups, columns, self._dataset.weights)
-        return found if found.least_pivot >= _WELL_CONDITIONED else None
+        # Where rows are too few, there is no estimate, however precise it might be.
+        too_few = found.fewest_rows < len(members) + SPARE_ROWS
+        return found if too_few or found.least_pivot >= _WELL_CONDITIONED else None
 
     def _of_complete_rows(self, members: Sequence[int], labels: Sequence[int]) -> GroupResiduals:
         rows = complete_rows(self._dataset, [*members, *labels])

@@ -476,7 +476,7 @@ def test_numbers_beside_labels(tmp_path):
     frame = pd.DataFrame({"x": x, "y": x + rng.normal(size=300), "g": rng.choice(["a", "b"], 300)})
     found = gml.pc(frame, numeric="x", bins=3).graph
     assert [(edge.source, edge.target) for edge in found.edges()] == [(0, 1)]
-    assert found.learning.settings["picked"] == {
+    assert found.learning["settings"]["picked"] == {
         "labels": "auto",
         "two labels given numbers": "dg",
         "a label and a number": "dg",
