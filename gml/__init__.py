@@ -62,9 +62,9 @@ if TYPE_CHECKING:
     from gml.model.sequences.chain_field import ChainField
     from gml.pictures.picture import Picture
     from gml.scores.registry import EDGE_PENALTY as EDGE_PENALTY
+    from gml.scores.registry import PENALTY as PENALTY
     from gml.scores.registry import SCORES
     from gml.scores.registry import check_scores as check_scores
-    from gml.scores.registry import scores_of_numbers as scores_of_numbers
     from gml.scores.registry import scores_without_ceilings as scores_without_ceilings
     from gml.verbs.average import average
     from gml.verbs.check import check
@@ -161,6 +161,7 @@ _PARTS = {
     "DataError": "gml.errors",
     "Deadline": "gml.progress",
     "EDGE_PENALTY": "gml.scores.registry",
+    "PENALTY": "gml.scores.registry",
     "Expectation": "gml.model.entropy.constraints",
     "GraphError": "gml.errors",
     "Margin": "gml.model.entropy.constraints",
@@ -189,7 +190,6 @@ _PARTS = {
     "minimal_imap": "gml.learners.imap",
     "order_mcmc": "gml.learners.order_mcmc",
     "reading_options": "gml.data.options",
-    "scores_of_numbers": "gml.scores.registry",
     "scores_without_ceilings": "gml.scores.registry",
     "total": "gml.scores.base",
 }

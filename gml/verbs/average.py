@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from gml.errors import UsageError, parameter, require_one_of
@@ -21,8 +22,9 @@ from gml.verbs.shared.averaged_learners import (
     MOST_PARENTS,
 )
 from gml.verbs.shared.chosen_methods import (
-    DEFAULT_SCORE,
-    choose_scores,
+    POSTERIOR_SCORES,
+    SEARCH_SCORES,
+    choose_score,
     choose_test,
     score_of_numbers,
     test_of_numbers,
@@ -117,7 +119,8 @@ def average(
     threshold
         Least strength of an edge; by default found from the data, 0.5 for a posterior.
     score, edge_penalty, max_parents, tabu, restarts, perturb
-        For the searches; see `gml.hc` and `gml.ges`. The score is bic, or bdeu for posteriors.
+        For the searches; see `gml.hc` and `gml.ges`. The score is bic, or bdeu for
+        posteriors; for numbers bic-g or bge; for numbers beside labels bic-dg.
     candidates, iterations, burn_in, thin, chains
         For `by="order-mcmc"`: candidate parents per variable, steps per chain, steps before
         these, steps from one sample to the next, and the number of chains.
@@ -188,6 +191,9 @@ def average(
         **reading,
     )
     known = known_of([v.name for v in counter.variables], knowledge, require, forbid, tiers)
+    if isinstance(learner, SearchOnSamples | Posterior):
+        learner = replace(learner, score=learner.score.for_columns(counter.variables))
+        known = learner.score.limited(known, counter.variables)
     limits = Limits(threshold, known, deadline, threads)
     settings: dict[str, Any] = {"by": by}
     if isinstance(learner, Posterior):
@@ -266,9 +272,12 @@ def _learner(
         test.require_reachable_level()
         chosen = {name: given[name] for name in _OF_PC[2:] if name in given}
         return PcOnSamples(PcSettings(test, **chosen)), reading
-    # A posterior is over marginal likelihoods, of which bic is but a rough approximation.
-    name = given.get("score", "bdeu" if by in BY_ORDERS else DEFAULT_SCORE)
-    (score,), reading = choose_scores([name], given.get("edge_penalty", 0.0), options)
+    score, reading = choose_score(
+        given.get("score"),
+        given.get("edge_penalty", 0.0),
+        options,
+        POSTERIOR_SCORES if by in BY_ORDERS else SEARCH_SCORES,
+    )
     max_parents = given.get("max_parents")
     if by in BY_ORDERS:
         score.require_likelihood(parameter("by", by))

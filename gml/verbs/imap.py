@@ -21,7 +21,7 @@ from gml.scores.registry import SCORES
 from gml.verbs.shared.chosen_methods import (
     ChosenScore,
     ChosenTest,
-    choose_scores,
+    choose_score,
     choose_test,
     score_of_numbers,
     test_of_numbers,
@@ -97,7 +97,7 @@ def imap(
         chosen.require_reachable_level()
     else:
         _refuse_tests_options({"test": test, "alpha": alpha, **options})
-        (chosen,), reading = choose_scores([score], edge_penalty or 0.0, options)
+        chosen, reading = choose_score(score, edge_penalty or 0.0, options)
         if reading.get("missing") == "available":
             raise UsageError(
                 f"{parameter('missing', 'available')}: families on different rows cannot be "
@@ -122,10 +122,13 @@ def imap(
         settings |= {"test": chosen.name, "alpha": chosen.reported_alpha}
         found: dict[str, Any] = {"tests": result.asked}
     else:
+        told = chosen.limited(told, counter.variables)
         scored = chosen.make(counter)
         result = greedy_imap(scored, order, knowledge=_with_constants(told, scored), **limits)
         settings["score"] = scored.name
         found = {"scores": result.asked, "score": result.score}
+        for remark in scored.remarks():
+            reporter().warn(remark)
     reporter().note(f"{result.asked} {'tests' if result.score is None else 'families scored'}")
     if not result.complete:
         found["complete"] = False

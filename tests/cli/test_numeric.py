@@ -32,7 +32,7 @@ def call(capfd):
     return called
 
 
-@pytest.mark.parametrize("command", ["pc", "chowliu", "ges", "hc", "exact"])
+@pytest.mark.parametrize("command", ["pc", "chowliu"])
 def test_learners_of_labels_name_the_columns(call, data, command):
     done = call(command, data, "--numeric", "age", "--bins", "3", code=2)
     assert "column 'age' has numbers" in done.err
