@@ -6,6 +6,13 @@ none gains, then the best *deletion*; Hauser & Bühlmann (2012, JMLR 13:2409, se
 has their operators. With a consistent and equivalent score, the limit of the first two phases is
 the true class.
 
+The *extended* search is that of Nazaret & Blei (2024, UAI, Extremely greedy equivalence search):
+deletions that gain go before turnings, and these before insertions, so that few wrong edges are
+there to mislead the next choice; and where nothing gains, each edge is deleted in turn and may not
+come back, the one first whose deletion loses least, and the search goes on from there. What ends
+better is kept, and so on, until no deletion leads to anything better. Of the deletions of one edge,
+with this clique or that, only the one is tried that loses least (the paper tries all).
+
 Knowledge: the search is over the classes with at least one DAG that respects it, from the class of
 the required edges; the result is the maximally oriented PDAG of such a DAG. A restart changes a few
 edges of a DAG of the best class at random and searches again.
@@ -13,7 +20,8 @@ edges of a DAG of the best class at random and searches again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -53,6 +61,7 @@ def ges(
     score: Score,
     *,
     phases: Sequence[str] = PHASES,
+    extended: bool = False,
     max_parents: int | None = None,
     knowledge: Knowledge | None = None,
     restarts: int = 0,
@@ -70,6 +79,8 @@ def ges(
         Any object with `names` and `local(child, parents)`; it must be score equivalent.
     phases : sequence of {"forward", "backward", "turning"}
         Repeated in this order until none of them gains.
+    extended : bool
+        Prefer deletions, and try what comes of deleting each edge; needs all phases.
     max_parents : int, optional
         The most parents of a node in the DAGs that the search visits; the limit is then no longer
         the true class.
@@ -98,6 +109,8 @@ def ges(
     for phase in phases:
         if phase not in PHASES:
             raise UsageError(f"{parameter('phases')} must be some of {', '.join(PHASES)}")
+    if extended and set(phases) != set(PHASES):
+        raise UsageError(f"{parameter('extended')} needs all of {', '.join(PHASES)}")
     require_whole(0, restarts=restarts, perturb=perturb)
     knowledge = limited_knowledge(score, knowledge)
     limits = Limits.of(score, max_parents, knowledge)
@@ -106,7 +119,7 @@ def ges(
     deadline = deadline or Deadline()
     course = Course(local, deadline, trace)
     kinds = [_PHASES[phase](local, classes, deadline) for phase in phases]
-    run = _Run(local, classes, kinds, course)
+    run = (_ExtendedRun if extended else _Run)(local, classes, kinds, course)
     run.search("")
     rng = np.random.default_rng(seed)
     with reporter().counting("restarts", restarts) as count:
@@ -128,6 +141,10 @@ def ges(
     )
 
 
+Move = tuple[str, str, tuple[int, int], int, int, int]
+"""A move as it is told: phase, what is done to which edge, the clique, gain and score in units."""
+
+
 class Classes:
     """The classes to search: with few enough parents, and a DAG that respects the knowledge."""
 
@@ -141,6 +158,17 @@ class Classes:
         self.max_parents = limits.max_parents
         self.may_be_adjacent = [_set(~never[y]) & ~(1 << y) for y in everyone]
         self.must_be_adjacent = [_set(either[y]) for y in everyone]
+
+    @contextmanager
+    def apart(self, x: int, y: int) -> Iterator[None]:
+        """Keep two nodes from becoming adjacent for a while."""
+        allowed = self.may_be_adjacent
+        before = allowed[x], allowed[y]
+        allowed[x], allowed[y] = before[0] & ~(1 << y), before[1] & ~(1 << x)
+        try:
+            yield
+        finally:
+            allowed[x], allowed[y] = before
 
     def first(self) -> EssentialGraph:
         """The class of the required edges."""
@@ -190,20 +218,24 @@ class _Run:
     def search(self, prefix: str) -> None:
         """Go through the phases until none of them gains."""
         try:
-            gained = True
-            while gained:
-                gained = False
-                for phase in self._phases:
-                    while (found := phase.best(self._graph)) is not None:
-                        gained = True
-                        move = phase.move(self._graph, found[0])
-                        self._make(prefix + phase.name, move, *found)
+            self._climb(prefix)
         except OutOfTime:
             self._course.stopped = True
         score = self._score()
         if score > self.best_score:
             self.best, self.best_score = self._graph, score
         reporter().status(None)
+
+    def _climb(self, prefix: str) -> None:
+        """Make moves until none gains."""
+        gained = True
+        while gained:
+            gained = False
+            for phase in self._phases:
+                while (found := phase.best(self._graph)) is not None:
+                    gained = True
+                    move = phase.move(self._graph, found[0])
+                    self._make(prefix + phase.name, move, *found)
 
     def perturb(self, rng: np.random.Generator, moves: int | None, phase: str) -> None:
         """Change random edges of a DAG of the best class."""
@@ -218,4 +250,67 @@ class _Run:
     def _make(self, phase: str, move: str, operator: Operator, graph: EssentialGraph) -> None:
         self._graph = graph
         edge = operator.x, operator.y
-        self._course.tell_move(phase, move, edge, operator.clique, -operator.loss, self._score())
+        self._tell(phase, move, edge, operator.clique, -operator.loss, self._score())
+
+    def _tell(self, *move: *Move) -> None:
+        """Report a move."""
+        self._course.tell_move(*move)
+
+
+class _ExtendedRun(_Run):
+    """A search that prefers deletions, and looks for what comes of deleting each edge."""
+
+    def __init__(
+        self, local: LocalScores, classes: Classes, phases: Sequence[Phase], course: Course
+    ) -> None:
+        super().__init__(local, classes, phases, course)
+        first = (Backward, Turning, Forward)
+        self._preferred = sorted(phases, key=lambda phase: first.index(type(phase)))
+        (self._deletions,) = (phase for phase in phases if isinstance(phase, Backward))
+        self._trial: list[Move] | None = None
+
+    def _climb(self, prefix: str) -> None:
+        self._make_preferred(prefix)
+        while self._leave(prefix):
+            pass
+
+    def _make_preferred(self, prefix: str) -> None:
+        """Make moves until none gains, always one of the first kind that has any."""
+        while True:
+            for phase in self._preferred:
+                found = phase.best(self._graph)
+                if found is not None:
+                    move = phase.move(self._graph, found[0])
+                    self._make(prefix + phase.name, move, *found)
+                    break
+            else:
+                return
+
+    def _leave(self, prefix: str) -> bool:
+        """Delete edges in turn until that leads to something better; returns whether it does."""
+        start, score = self._graph, self._score()
+        for operator in self._deletions.of_each_pair(start):
+            without = self._deletions.made(start, operator)
+            if without is None:
+                continue
+            self._trial = []
+            try:
+                with self._classes.apart(operator.x, operator.y):
+                    self._make(f"{prefix}extended", "delete", operator, without)
+                    self._make_preferred(f"{prefix}extended ")
+            finally:
+                made, self._trial = self._trial, None
+                if self._score() <= score:
+                    self._graph = start
+            if self._graph is not start:
+                for move in made:
+                    self._course.tell_move(*move)
+                return True
+        return False
+
+    def _tell(self, *move: *Move) -> None:
+        """Report a move, once it is known that it is kept."""
+        if self._trial is None:
+            super()._tell(*move)
+        else:
+            self._trial.append(move)

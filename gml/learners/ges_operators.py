@@ -67,6 +67,9 @@ class Operator(NamedTuple):
     clique: int
 
 
+_NONE = Operator(1 << 200, 0, 0, 0)
+
+
 class Phase(ABC):
     """The operators of one kind: those of each target that gain, the best first.
 
@@ -173,7 +176,9 @@ class Forward(Phase):
 
     def _sees(self, graph: EssentialGraph, y: int) -> tuple[int, ...]:
         around, adjacent = graph.neighbours[y], graph.adjacent
-        return (graph.parents[y], around, adjacent[y], *[adjacent[v] for v in members(around)])
+        allowed = self._classes.may_be_adjacent[y]
+        seen = [adjacent[v] for v in members(around)]
+        return (graph.parents[y], around, adjacent[y], allowed, *seen)
 
     def _size_of_candidate(self, graph: EssentialGraph) -> int:
         return len(graph.dag)
@@ -243,6 +248,23 @@ class Backward(_ByFamilies):
     """Delete an edge."""
 
     name = "backward"
+
+    def of_each_pair(self, graph: EssentialGraph) -> list[Operator]:
+        """Return for each edge the deletion that loses least, those that lose least first."""
+        local = self._local
+        found: dict[Family, Operator] = {}
+        for block in self._blocks(graph, range(len(graph.dag))):
+            local.know(family for _, gained, lost in block for family in (*gained, *lost))
+            for operator, (gained,), (lost,) in block:
+                loss = -local.unit(local.value(*gained) - local.value(*lost))
+                pair = min(operator.x, operator.y), max(operator.x, operator.y)
+                found[pair] = min(operator._replace(loss=loss), found.get(pair, _NONE))
+        return sorted(found.values())
+
+    def made(self, graph: EssentialGraph, operator: Operator) -> EssentialGraph | None:
+        """Return the class that a deletion leads to, if it is one to search."""
+        found = EssentialGraph(self._result(graph, operator))
+        return found if self._classes.respected_by(found) else None
 
     def _sees(self, graph: EssentialGraph, y: int) -> tuple[int, ...]:
         around = graph.neighbours[y]

@@ -29,6 +29,7 @@ def ges(
     score: str | None = None,
     edge_penalty: float = 0.0,
     phases: str | Sequence[str] = learner.PHASES,
+    extended: bool = False,
     max_parents: int | None = None,
     restarts: int = 0,
     perturb: int | None = None,
@@ -55,6 +56,9 @@ def ges(
         Nats that each edge costs.
     phases
         `forward`, `backward` and `turning`, repeated in the order given until none gains.
+    extended
+        Prefer deletions to insertions, and try what comes of deleting each edge in turn: slower,
+        and better by far where nodes have many neighbours.
     max_parents
         Most parents of a node.
     restarts, perturb, seed
@@ -110,6 +114,7 @@ def ges(
         result = learner.ges(
             search.score,
             phases=phases,
+            extended=extended,
             max_parents=max_parents,
             knowledge=search.knowledge,
             restarts=restarts,

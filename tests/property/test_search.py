@@ -9,6 +9,7 @@ import pytest
 
 import gml
 from gml.data.dataset import Dataset, Variable
+from gml.errors import UsageError
 from gml.graph.bits import bits_of
 from gml.graph.essential import EssentialGraph
 from gml.graph.graph import Graph
@@ -162,12 +163,13 @@ def test_ges_finds_the_true_class_of_a_population():
         assert np.array_equal(directed, expected), trial
 
 
-def test_ges_ends_where_no_neighbouring_class_is_better():
+@pytest.mark.parametrize("extended", [False, True])
+def test_ges_ends_where_no_neighbouring_class_is_better(extended):
     rng = np.random.default_rng(17)
     for _ in range(60):
         n = int(rng.integers(2, 6))
         score = RandomSetScore(rng, n)
-        result = ges(score)
+        result = ges(score, extended=extended)
         assert is_cpdag(result.graph)
         dag = (result.dag.marks == 2) & (result.dag.marks.T == 1)
         assert result.score == pytest.approx(score_of(score, dag), abs=1e-9)
@@ -193,6 +195,54 @@ def test_every_step_of_the_trace_gains_what_it_says(learn):
             before = step.score
         assert result.score == pytest.approx(before, abs=RESOLUTION)
     assert made > 20
+
+
+def test_an_extended_search_leaves_lesser_optima():
+    """It ends higher than the phases more often than lower, and its trace adds up."""
+    rng = np.random.default_rng(29)
+    higher = lower = lost = 0
+    for _ in range(60):
+        score = RandomSetScore(rng, 6)
+        steps = []
+        plain, result = ges(score), ges(score, extended=True, trace=steps.append)
+        higher += result.score > plain.score + RESOLUTION
+        lower += result.score < plain.score - RESOLUTION
+        assert result.steps == len(steps)
+        before = total(score, as_graph(np.zeros((6, 6), dtype=bool), list(score.names)))
+        for step in steps:
+            lost += step.gain < 0
+            assert step.gain > 0 or (step.phase, step.move) == ("extended", "delete")
+            assert step.score == pytest.approx(before + step.gain, abs=2 * RESOLUTION)
+            before = step.score
+        assert result.score == pytest.approx(before, abs=RESOLUTION)
+    assert higher > 3 * lower
+    assert lost > 0
+
+
+def test_an_extended_search_tries_the_deletion_of_each_edge():
+    """No deletion, with its edge kept out from then on, leads to a better class."""
+    rng = np.random.default_rng(53)
+    for _ in range(20):
+        score = RandomSetScore(rng, 5)
+        result = ges(score, extended=True)
+        local = LocalScores(score)
+        classes = _any_class(score)
+        kinds = [kind(local, classes, Deadline()) for kind in (Backward, Turning, Forward)]
+        names = sorted(score.names)
+        marks = result.dag.marks[np.ix_(*[[result.dag.index(name) for name in names]] * 2)]
+        dag = (marks == 2) & (marks.T == 1)
+        start = _essential(dag)
+        for operator in kinds[0].of_each_pair(start):
+            graph = kinds[0].made(start, operator)
+            with classes.apart(operator.x, operator.y):
+                while found := next(filter(None, (kind.best(graph) for kind in kinds)), None):
+                    graph = found[1]
+            assert local.total(graph.dag) <= result.score + RESOLUTION
+
+
+def test_an_extended_search_needs_all_phases():
+    with pytest.raises(UsageError, match="`extended` needs all of forward, backward, turning"):
+        ges(RandomSetScore(np.random.default_rng(1), 3), phases=("forward",), extended=True)
 
 
 def _moves(matrix, limits_forbidden, required, max_parents):
@@ -253,8 +303,13 @@ def test_climbing_makes_the_best_legal_move_from_every_graph(make):
             current = next(m for kind, i, j, m in legal if (kind, i, j) == (step.move, *at))
 
 
-@pytest.mark.parametrize("learn", [hill_climb, ges])
-@pytest.mark.parametrize("options", [{}, {"restarts": 5, "seed": 3}])
+@pytest.mark.parametrize(
+    ("learn", "options"),
+    [
+        *itertools.product((hill_climb, ges), ({}, {"restarts": 5, "seed": 3})),
+        (ges, {"extended": True}),
+    ],
+)
 def test_order_of_variables_does_not_matter(learn, options):
     rng = np.random.default_rng(31)
     for _ in range(10):

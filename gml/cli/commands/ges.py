@@ -25,6 +25,7 @@ from gml.cli.shared.search_options import Tracing, restart_options, search_optio
     "  gml ges survey.csv --score bdeu --ess 10 -f text\n"
     "  gml ges survey.csv --tiers 'Age,Sex < Education < Income' -o graph.dot\n"
     "  gml ges survey.csv --phases forward,backward --dag -o dag.json\n"
+    "  gml ges heights.csv --score bic-g --extended\n"
     "  gml ges heights.csv --score bge\n"
     "\n\b\n"
     "Exit code 5: stopped by --max-seconds; the best graph so far was written.",
@@ -39,7 +40,12 @@ from gml.cli.shared.search_options import Tracing, restart_options, search_optio
         show_default=True,
         metavar="NAMES",
         help="Phases to repeat in this order until none gains.",
-    )
+    ),
+    click.option(
+        "--extended",
+        is_flag=True,
+        help="Prefer deletions, and try what comes of deleting each edge: slower, often better.",
+    ),
 )
 @restart_options
 @click.option("--dag", is_flag=True, help="Write a DAG of the equivalence class instead.")
@@ -58,8 +64,8 @@ def command(
 
     Edges are inserted, deleted and turned in whole classes of DAGs that no data can tell apart,
     until nothing raises the score. With enough rows the result is the true class; with fewer there
-    may be a better one, which --restarts or gml hc --tabu 15 --restarts 50 may find. With
-    knowledge the result is the maximally oriented PDAG.
+    may be a better one, which --extended, --restarts or gml hc --tabu 15 --restarts 50 may find.
+    With knowledge the result is the maximally oriented PDAG.
     """
     from gml.verbs.ges import ges
 
