@@ -13,7 +13,7 @@ from gml.errors import GraphError, quote, unknown_name
 from gml.formats.stand_ins import Alphabet, refuse_unreadable, with_stand_ins
 from gml.formats.text_room import require_table_text
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
-from gml.model.network import described_row
+from gml.model.configurations import described_row
 from gml.progress import reporter
 from gml.resources import FEW_BYTES, require_memory
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gml.model.network import CPT, LinearGaussian, Network
+from gml.model.network import CPT, Network
+from gml.model.regressions import LinearGaussian
 
 if TYPE_CHECKING:
     import os

@@ -37,8 +37,8 @@ from gml.errors import (
 )
 from gml.graph.graph import Graph
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
+from gml.model.configurations import described_row
 from gml.model.kept_rows import with_rows
-from gml.model.network import described_row
 from gml.progress import tracked
 from gml.resources import budget_in_force, require_memory
 

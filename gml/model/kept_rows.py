@@ -9,7 +9,6 @@ import numpy as np
 
 from gml.counts.counter import Counter
 from gml.data.dataset import Dataset
-from gml.model.network import LinearGaussian
 from gml.model.regression_rows import (
     FitShare,
     FittedRows,
@@ -20,6 +19,7 @@ from gml.model.regression_rows import (
     order_of_rows,
     regression_rows,
 )
+from gml.model.regressions import LinearGaussian
 from gml.name_order import NameOrder
 
 # Rows that count several times are written out as far as this.

@@ -16,7 +16,8 @@ from gml.data.reading import read_dataset
 from gml.data.schema import Schema, with_levels
 from gml.errors import DataError, UsageError, listing, quote
 from gml.model.model import AskedModel, LogLinearModel
-from gml.model.network import CPT, LinearGaussian, Network
+from gml.model.network import CPT, Network
+from gml.model.regressions import LinearGaussian
 from gml.model.undirected.likelihood import log_linear_likelihood
 
 if TYPE_CHECKING:

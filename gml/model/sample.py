@@ -30,7 +30,8 @@ from gml.kernel.plan import (
 )
 from gml.kernel.pool import in_order
 from gml.model.evidence import coded
-from gml.model.network import CPT, LinearGaussian, Network
+from gml.model.network import CPT, Network
+from gml.model.regressions import LinearGaussian
 from gml.model.row_text import RowWriter, row_writer
 from gml.progress import reporter
 from gml.resources import available_threads

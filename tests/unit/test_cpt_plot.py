@@ -7,7 +7,8 @@ import pytest
 
 import gml
 from gml.data.dataset import Variable
-from gml.model.network import CPT, LinearGaussian
+from gml.model.network import CPT
+from gml.model.regressions import LinearGaussian
 from gml.pictures.plots.cpt import cpt_intervals
 from gml.pictures.themes import DARK, LIGHT, PRINT
 from tests.drawn_text import boxes, collisions, elements, texts, told

@@ -7,7 +7,8 @@ from typing import Any
 from gml.errors import CannotAnswer, counted
 from gml.formats.reports.rows import shown
 from gml.model.model import AskedModel
-from gml.model.network import CPT, LinearGaussian, Network
+from gml.model.network import CPT, Network
+from gml.model.regressions import LinearGaussian
 from gml.pictures.graph_picture import GraphScene
 from gml.pictures.node_distributions import Distributions, marginals_of
 from gml.pictures.notebook.graphs import picture_of

@@ -17,7 +17,8 @@ from gml.formats.json_document import encode
 from gml.graph.edge_numbers import Directions
 from gml.graph.graph import Edge
 from gml.model.markovnet import COUPLING, MarkovNet
-from gml.model.network import CPT, LinearGaussian
+from gml.model.network import CPT
+from gml.model.regressions import LinearGaussian
 from gml.pictures.layout.geometry import Layout, Link, Route, Size
 from gml.pictures.layout.layered import layered
 from gml.pictures.layout.packing import gridded

@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.errors import counted
-from gml.model.network import CPT, LinearGaussian, configuration
+from gml.model.configurations import configuration
+from gml.model.network import CPT
+from gml.model.regressions import LinearGaussian
 from gml.pictures.picture import Picture
 from gml.pictures.plots.axes import (
     HEADING_ROOM,

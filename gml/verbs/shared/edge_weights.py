@@ -73,7 +73,8 @@ def _with_attribute(graph: Graph, name: str, values: Mapping[tuple[int, int], fl
 
 
 def _with_coefficients(graph: Graph, net: AskedModel) -> Graph:
-    from gml.model.network import LinearGaussian, Network
+    from gml.model.network import Network
+    from gml.model.regressions import LinearGaussian
 
     assert isinstance(net, Network)
     values = {}
