@@ -104,7 +104,7 @@ def _conditional_log_density(
     numbers = [j for j in parents if counter.variables[j].is_continuous]
     found = counter.moments([*numbers, child], labels)
     sizes = [len(parent.levels or ()) for parent in cpd.label_parents]
-    at = configurations_at(sizes, found.configs.T, len(found.configs))
+    at = configurations_at(sizes, list(found.configs.T), len(found.configs))
     return _added(
         [
             _log_density(cpd.regressions[row], moments, counter.unit)
