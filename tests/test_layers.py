@@ -65,6 +65,7 @@ HEAVY = {
         "model/prediction_metrics.py",
         "model/raking/result.py",
         "model/network.py",
+        "model/regressions.py",
         "model/row_answers.py",
         "verbs/shared/result_frames.py",
     },

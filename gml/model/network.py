@@ -2,13 +2,16 @@
 
 A node with levels has a table (`CPT`): one row per configuration of the parents, the last parent
 varying fastest, and one column per level. A node of numbers has a regression on its parents with
-normal errors (`LinearGaussian`). All nodes of a network are of the same kind.
+normal errors (`LinearGaussian`), or one such regression on the parents that are numbers for each
+configuration of those with levels (`ConditionalGaussian`). A node with levels has no parents that
+are numbers.
 """
 
 from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +59,7 @@ class CPT:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "table", np.ascontiguousarray(self.table, dtype=np.float64))
+        _require_levels(self.variable, self.parents)
         shape = (math.prod(len(parent.levels or ()) for parent in self.parents), self.n_levels)
         where = f"the table of {quote(self.variable.name)}"
         if self.n_levels > MAX_LEVELS:
@@ -115,6 +119,19 @@ class CPT:
         return pd.DataFrame(self.table, index=index, columns=columns)
 
 
+def _require_levels(variable: Variable, parents: Sequence[Variable]) -> None:
+    numbers = [parent.name for parent in parents if parent.is_continuous]
+    if numbers:
+        raise GraphError(
+            f"{quote(variable.name)} has levels, and its parent {quote(numbers[0])} numbers: a "
+            "table has one row per configuration of levels"
+        )
+
+
+Cpd = CPT | LinearGaussian | ConditionalGaussian
+"""The distribution of a node given its parents."""
+
+
 def _factor(cpt: CPT) -> Factor:
     # A parent of one level is a constant, and there may be more of them than axes.
     varying = [parent for parent in cpt.parents if len(parent.levels or ()) > 1]
@@ -145,7 +162,7 @@ class Network:
     Network(2 discrete nodes, 1 edge: 'rain', 'wet')
     """
 
-    cpds: tuple[CPT | LinearGaussian | ConditionalGaussian, ...]
+    cpds: tuple[Cpd, ...]
     learning: Provenance = field(default_factory=Provenance)
     training: Training | None = None
     baseline: Baseline | None = None
@@ -202,8 +219,8 @@ class Network:
     @functools.cached_property
     def factors(self) -> tuple[Factor, ...]:
         """The tables as factors over the parents and, last, the node; for inference on tables."""
-        if self.is_gaussian:
-            raise GraphError("a network of numbers has no factors: these are tables over levels")
+        if self.is_gaussian or self.is_mixed:
+            raise GraphError("a network with numbers has no factors: these are tables over levels")
         return tuple(_factor(cpd) for cpd in self.cpds if isinstance(cpd, CPT))
 
     @property
@@ -229,7 +246,7 @@ class Network:
         """Return the position of a node."""
         return self.graph.index(name)
 
-    def cpd(self, name: str) -> CPT | LinearGaussian | ConditionalGaussian:
+    def cpd(self, name: str) -> Cpd:
         """Return the distribution of a node given its parents."""
         return self.cpds[self.index(name)]
 

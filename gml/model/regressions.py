@@ -48,6 +48,12 @@ class LinearGaussian:
 
     def __post_init__(self) -> None:
         where = f"the regression of {quote(self.variable.name)}"
+        labels = [parent.name for parent in self.parents if not parent.is_continuous]
+        if labels:
+            raise GraphError(
+                f"{where} is on {quote(labels[0])}, which has levels: there must be one regression "
+                "per configuration of these"
+            )
         if len(self.coefficients) != len(self.parents):
             raise GraphError(f"{where} must have one coefficient per parent")
         if not all(map(math.isfinite, (self.intercept, self.sd, *self.coefficients))):
@@ -120,6 +126,24 @@ class ConditionalGaussian:
     def number_parents(self) -> tuple[Variable, ...]:
         """The parents that are numbers, in order."""
         return tuple(parent for parent in self.parents if parent.is_continuous)
+
+    @property
+    def n(self) -> int | float | None:
+        """The rows behind all regressions, if known."""
+        known = [line.n for line in self.regressions if line.n is not None]
+        return sum(known) if known else None
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether some regression has intervals."""
+        return any(line.intervals is not None for line in self.regressions)
+
+    @property
+    def unseen(self) -> list[int]:
+        """The regressions that no row stands behind, if it is known how many do."""
+        if self.n is None:
+            return []
+        return [k for k, line in enumerate(self.regressions) if line.n is None]
 
     @property
     def n_parameters(self) -> int:

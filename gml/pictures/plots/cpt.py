@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.errors import counted
+from gml.errors import CannotAnswer, counted
 from gml.model.configurations import configuration
-from gml.model.network import CPT
-from gml.model.regressions import LinearGaussian
+from gml.model.network import CPT, Cpd
+from gml.model.regressions import ConditionalGaussian, LinearGaussian
 from gml.pictures.picture import Picture
 from gml.pictures.plots.axes import (
     HEADING_ROOM,
@@ -65,9 +65,7 @@ class _Estimate(NamedTuple):
     told: str
 
 
-def cpt_intervals(
-    cpt: CPT | LinearGaussian, theme: Theme = LIGHT, *, level: float | None = None
-) -> Picture:
+def cpt_intervals(cpt: Cpd, theme: Theme = LIGHT, *, level: float | None = None) -> Picture:
     """Return the plot of the distribution of a node given its parents.
 
     Parameters
@@ -86,6 +84,8 @@ def cpt_intervals(
     >>> cpt_intervals(net.cpd("dysp"), level=0.95).title
     'dysp given bronc, either'
     """
+    if isinstance(cpt, ConditionalGaussian):
+        raise CannotAnswer("no plot of regressions by configuration")
     estimates = _estimates(has_intervals=cpt.intervals is not None, level=level)
     if isinstance(cpt, LinearGaussian):
         return _regression(cpt, theme, estimates)
@@ -101,7 +101,7 @@ def _estimates(*, has_intervals: bool, level: float | None) -> str:
     return f"estimates and their {100 * level:g} % intervals"
 
 
-def _title(cpd: CPT | LinearGaussian) -> str:
+def _title(cpd: Cpd) -> str:
     given = ", ".join(brief(parent.name) for parent in cpd.parents)
     return brief(cpd.variable.name) + (f" given {given}" if given else "")
 
