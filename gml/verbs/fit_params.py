@@ -145,9 +145,9 @@ def _warn_of_unseen(net: BayesNet) -> None:
     if unseen:
         n_unseen = sum(map(len, unseen.values()))
         seen = agreeing(n_unseen, "was never seen, and is", "were never seen, and are")
-        what = "uniform"
-        if any(not isinstance(net.cpd(name), CPT) for name in unseen):
-            what = "uniform, or as all rows together"
+        tables = [isinstance(net.cpd(name), CPT) for name in unseen]
+        has = ["uniform"] * any(tables) + ["as all rows together"] * (not all(tables))
+        what = ", or ".join(has)
         reporter().warn(
             f"{counted(n_unseen, 'configuration')} of parents {seen} {what}: for {listing(unseen)}"
         )
