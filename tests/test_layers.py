@@ -76,6 +76,7 @@ HEAVY = {
         "model/entropy/polytope.py",
         "model/conditional/separation.py",
         "model/fit.py",
+        "model/regression_fit.py",
         "model/linear_programme.py",
         "model/raking/feasible.py",
         "model/undirected/boundary/facial_set.py",

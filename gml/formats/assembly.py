@@ -190,9 +190,9 @@ def discrete_tables(net: BayesNet, format: str) -> list[CPT]:
     """
     tables = [cpd for cpd in net.cpds if isinstance(cpd, CPT)]
     if len(tables) != len(net.cpds):
-        names = net.names[0]
+        number = next(v.name for v in net.variables if v.is_continuous)
         raise GraphError(
-            f"{format} cannot hold a node of numbers such as {quote(names)}; write JSON instead"
+            f"{format} cannot hold a node of numbers such as {quote(number)}; write JSON instead"
         )
     if not tables:
         raise GraphError(f"{format} cannot hold a network without nodes; write JSON instead")

@@ -24,10 +24,11 @@ from gml.errors import DataError, GraphError, quote, unknown_name
 from gml.formats.assembly import TableRoom
 from gml.formats.baseline import baseline_object, held_baseline
 from gml.formats.content_hash import NO_INPUTS, Hashes
+from gml.formats.foreign_nodes import NUMBER_KEYS
 from gml.formats.json_document import SCHEMA
 from gml.formats.json_graph import graph_of, node_link_text
 from gml.formats.json_numbers import bounds_array, finite, number_array
-from gml.formats.json_regressions import NUMBER_KEYS, node_order, regression_node, regression_of
+from gml.formats.json_regressions import node_order, regression_node, regression_of
 from gml.formats.json_training import training_of
 from gml.formats.text_room import require_graph_text, require_table_text
 from gml.model.bayesnet import CPT, BayesNet

@@ -14,13 +14,11 @@ from typing import Any
 from gml.data.dataset import Variable
 from gml.errors import GraphError, quote
 from gml.formats.assembly import TableRoom
+from gml.formats.foreign_nodes import NUMBER_KEYS
 from gml.formats.json_numbers import bounds_array, finite
 from gml.formats.json_regression_rows import rows_object, rows_of
 from gml.model.configurations import described_row, turned_rows
 from gml.model.regressions import ConditionalGaussian, LinearGaussian
-
-NUMBER_KEYS = frozenset(("gaussian", "regressions"))
-"""What a node of numbers has in the place of a table."""
 
 
 def node_order(parents: Sequence[Variable], position: Mapping[str, int]) -> list[int]:

@@ -8,11 +8,13 @@ row has the regression on all rows together, whatever their labels, and no `n`.
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gml.counts.counter import Counter, Moments
+from gml.counts.exact_algebra import CollinearError
 from gml.data.dataset import Variable
 from gml.errors import CannotAnswer, DataError, counted, listing, parameter, quote
 from gml.model.configurations import configurations_at, described_row
@@ -41,12 +43,23 @@ def fit_number(
     moments = counter.moments([*parents, child])
     unit = counter.unit
     if prior is None or prior.kind == "pooled":
-        return fitted_regression(
-            counter.variables[child], variables, moments, unit=unit, level=level
-        )
+        with _offering_ridge():
+            return fitted_regression(
+                counter.variables[child], variables, moments, unit=unit, level=level
+            )
     given = prior.added_to(moments, moments, unit)
     found = fitted_regression(counter.variables[child], variables, given, unit=unit, level=level)
     return replace(found, n=counter.in_rows(moments.n))
+
+
+@contextlib.contextmanager
+def _offering_ridge() -> Iterator[None]:
+    """Say what has estimates even where columns follow from one another."""
+    try:
+        yield
+    except CollinearError as error:
+        ridge = f"{parameter('method', 'bayes')} and {parameter('number_prior', 'ridge')}"
+        raise DataError(f"{error}, or give {ridge}") from None
 
 
 class _Conditional:
@@ -114,13 +127,14 @@ class _Conditional:
             return self._by_likelihood(own, where)
         given = self._prior.added_to(own, self._pooled, unit)
         has_bounds = degrees_of_freedom(float(given.n) * unit, len(self._numbers)) > 0
-        found = fitted_regression(
-            self._variable,
-            self._numbers,
-            given,
-            unit=unit,
-            level=self._level if has_bounds else None,
-        )
+        with _offering_ridge():
+            found = fitted_regression(
+                self._variable,
+                self._numbers,
+                given,
+                unit=unit,
+                level=self._level if has_bounds else None,
+            )
         return replace(found, n=self._counter.in_rows(own.n))
 
     def _by_likelihood(self, own: Moments, where: str) -> LinearGaussian:
@@ -153,4 +167,6 @@ class _Conditional:
         given: Moments | Augmented = self._pooled
         if self._prior is not None:
             given = self._prior.added_to(None, self._pooled, unit)
-        return replace(fitted_regression(self._variable, self._numbers, given, unit=unit), n=None)
+        with _offering_ridge():
+            found = fitted_regression(self._variable, self._numbers, given, unit=unit)
+        return replace(found, n=None)
