@@ -13,13 +13,16 @@ from gml.model.gaussian import gaussian_posterior
 from gml.model.regressions import ConditionalGaussian
 
 
-def random_mixed(rng, n_labels, n_numbers, *, p=0.4, most_levels=3, exact=0.0, zeros=0.0, scale=1.0):
+def random_mixed(
+    rng, n_labels, n_numbers, *, p=0.4, most_levels=3, exact=0.0, zeros=0.0, scale=1.0
+):
     """A network with labels d0, d1, ... and numbers x0, x1, ..., its nodes in a random order.
 
     A share `exact` of the regressions has no error, a share `zeros` of the probabilities is 0.
     """
     labels = [
-        Variable(f"d{j}", tuple("abcdef"[: rng.integers(2, most_levels + 1)])) for j in range(n_labels)
+        Variable(f"d{j}", tuple("abcdef"[: rng.integers(2, most_levels + 1)]))
+        for j in range(n_labels)
     ]
     numbers = [Variable(f"x{j}", None) for j in range(n_numbers)]
     cpds = []
