@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from gml.model.factor import Factor
     from gml.model.inference import Inference
     from gml.model.markovnet import MarkovNet
+    from gml.model.mixed.inference import MixedInference
     from gml.model.sequences.chain_field import ChainField
     from gml.pictures.picture import Picture
     from gml.scores.registry import EDGE_PENALTY as EDGE_PENALTY
@@ -121,6 +122,7 @@ _HOMES = {verb: f"gml.verbs.{verb}" for verb in _LEARNING + _MODELS + _ABOUT_THE
     "GmlWarning": "gml.errors",
     "Graph": "gml.graph.graph",
     "Inference": "gml.model.inference",
+    "MixedInference": "gml.model.mixed.inference",
     "Knowledge": "gml.graph.knowledge",
     "LinearGaussian": "gml.model.bayesnet",
     "Mark": "gml.graph.graph",
@@ -220,6 +222,7 @@ __all__ = [
     "Mark",
     "MarkovNet",
     "MemoryCounter",
+    "MixedInference",
     "OracleTest",
     "Picture",
     "TestLog",

@@ -114,7 +114,7 @@ def aligned(rows: Sequence[Row], n_rows: int | None = None) -> list[str]:
     right = {
         k
         for k, key in enumerate(rows[0])
-        if all(isinstance(row[key], int | float) for row in shown_rows)
+        if all(isinstance(row[key], int | float | None) for row in shown_rows)
     }
     lines = table_lines(table, right=right)
     more = (len(rows) if n_rows is None else n_rows) - SHOWN_ROWS
@@ -122,6 +122,8 @@ def aligned(rows: Sequence[Row], n_rows: int | None = None) -> list[str]:
 
 
 def _cell(value: object) -> str:
+    if value is None:
+        return "-"
     if isinstance(value, float):
         return f"{value:.6g}"
     text = printable(str(value))

@@ -60,6 +60,7 @@ class BayesNet(Network):
         *,
         do: Mapping[str, Any] | None = None,
         each: bool = False,
+        interval: float | None = None,
     ) -> Answer:
         """Return the distribution of a target given evidence, or the joint one of several targets.
 
@@ -78,7 +79,7 @@ class BayesNet(Network):
         """
         from gml.model.query import query
 
-        return query(self, target, evidence, do=do, each=each)
+        return query(self, target, evidence, do=do, each=each, interval=interval)
 
     def mpe(
         self, evidence: Mapping[str, Any] | None = None, *, do: Mapping[str, Any] | None = None
@@ -109,6 +110,7 @@ class BayesNet(Network):
         do: Mapping[str, Any] | None = None,
         missing: str = "unobserved",
         ignore_unknown: bool = False,
+        interval: float | None = None,
     ) -> Predictions:
         """Predict a node from each row of a table; see `gml.model.predict.predict`."""
         from gml.model.predict import predict
@@ -121,6 +123,7 @@ class BayesNet(Network):
             do=do,
             missing=missing,
             ignore_unknown=ignore_unknown,
+            interval=interval,
         )
 
     def log_likelihood(

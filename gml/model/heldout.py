@@ -29,7 +29,8 @@ from gml.model.fit import fit
 from gml.model.likelihood import log_likelihood
 from gml.model.markovnet import MarkovNet
 from gml.model.prediction_metrics import Metrics, Tally
-from gml.model.row_answers import Predictions, RowInference
+from gml.model.row_answers import Predictions
+from gml.model.row_inference import RowInference
 from gml.model.undirected.terms import Terms
 from gml.progress import reporter
 
@@ -118,7 +119,7 @@ def _predict(
     asked = RowInference(
         circumstances(net, None, None), [target], predict=True, max_memory=max_memory
     )
-    kind = np.float64 if net.is_gaussian else np.int64
+    kind = np.int64 if all(v.levels is not None for v in net.variables) else np.float64
     evidence = np.empty((rows.n_rows, len(others)), dtype=kind)
     for k, name in enumerate(others):
         evidence[:, k] = rows.columns[rows.index(name)]

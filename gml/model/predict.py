@@ -35,7 +35,8 @@ from gml.model.decoded_metrics import DecodedMetrics, DecodedTally
 from gml.model.evidence import Circumstances, Meaning, circumstances
 from gml.model.model import AskedModel
 from gml.model.prediction_metrics import Metrics, Tally, TrueValues
-from gml.model.row_answers import Decoded, Predictions, RowAnswers, RowInference
+from gml.model.row_answers import Decoded, Predictions, RowAnswers
+from gml.model.row_inference import RowInference
 from gml.progress import reporter
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def predict(
     do: Mapping[str, Any] | None = None,
     missing: str = "unobserved",
     ignore_unknown: bool = False,
+    interval: float | None = None,
     max_memory: int | None = None,
 ) -> Predictions:
     """Predict a node from each row of a table.
@@ -60,7 +62,7 @@ def predict(
     Parameters
     ----------
     net
-        Of levels or of numbers, with or without arrows.
+        Of levels, of numbers or of both, with or without arrows.
     data
         Rows: a path, a DataFrame or a Dataset; what is missing (NaN) is not observed.
     target
@@ -74,6 +76,8 @@ def predict(
         `"level"`: missing cells observe the level NA of nodes that have it.
     ignore_unknown
         Treat values that are not levels of their node as missing.
+    interval
+        The probability of the intervals, with equal tails, that numbers are predicted to lie in.
     max_memory
         Bytes that tables may take; by default half of what is free.
 
@@ -87,7 +91,11 @@ def predict(
     (5000, 'no', ('no', 'yes'))
     """
     asked = RowInference(
-        circumstances(net, evidence, do), [target], predict=True, max_memory=max_memory
+        circumstances(net, evidence, do),
+        [target],
+        predict=True,
+        interval=interval,
+        max_memory=max_memory,
     )
     return cast(
         "Predictions",
@@ -203,6 +211,7 @@ def _read(path: str | os.PathLike[str], net: AskedModel) -> Dataset:
         missing="available",
         max_levels=MAX_LEVELS,
         undeclared="numbers" if net.is_gaussian else "labels",
+        numeric=tuple(name for name, node in nodes.items() if node.is_continuous),
     )
     return read_dataset(path, options, used=used)
 
@@ -252,6 +261,8 @@ def warn_of_impossible(n_rows: int, where: str) -> None:
 class RowEvidence:
     """What the cells of a table observe: codes of levels, -1 for none, or numbers, NaN for none.
 
+    Where the model has both, all are numbers.
+
     `names` are the nodes observed: those of the columns at `at`, then those of the evidence that
     all rows share.
     """
@@ -293,7 +304,7 @@ class RowEvidence:
             value if (levels := variables[name].levels) is None else levels.index(str(value))
             for name, value in given.evidence.items()
         ]
-        self._is_gaussian = given.net.is_gaussian
+        self._has_numbers = any(variable.is_continuous for variable in given.net.variables)
         self._unknown: dict[str, int] = {}
         self._gaps_with_level: set[str] = set()
         self.names = [*observed, *given.evidence]
@@ -313,7 +324,7 @@ class RowEvidence:
 
     def room(self, n_rows: int) -> NDArray[Any]:
         """Return rows × names, with the evidence that all rows share."""
-        values = np.empty((n_rows, len(self.names)), np.float64 if self._is_gaussian else np.int64)
+        values = np.empty((n_rows, len(self.names)), np.float64 if self._has_numbers else np.int64)
         for k, value in enumerate(self._fixed, start=len(self.at)):
             values[:, k] = value
         return values
@@ -344,7 +355,7 @@ class RowEvidence:
     @property
     def nothing(self) -> float:
         """What stands for a cell that observes nothing."""
-        return math.nan if self._is_gaussian else -1
+        return math.nan if self._has_numbers else -1
 
     def missing(self, k: int, place: str) -> float:
         """Return what a missing cell of a column observes; one that is needed is refused."""

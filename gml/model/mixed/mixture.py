@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,14 @@ _STEPS = 400
 _SETTLED = 1e-15
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 SHOWN_QUANTILES = (0.05, 0.5, 0.95)
+
+
+class Components(NamedTuple):
+    """Mixtures, rows × components; where a row has fewer, the weight of the others is 0."""
+
+    weight: Array
+    mean: Array
+    sd: Array
 
 
 def upper_tail(z: Array) -> Array:
@@ -52,8 +60,8 @@ def _tails(x: Array, mean: Array, sd: Array, *, upper: bool) -> Array:
 
 
 def _row_sums(products: Array) -> Array:
-    """Sums of rows, each the same whatever rows there are."""
-    found: Array = np.ascontiguousarray(products).sum(axis=1)
+    """Sums of rows from left to right, so that zeros at the end of a row change nothing."""
+    found: Array = np.add.accumulate(products, axis=1)[:, -1]
     return found
 
 
@@ -120,7 +128,7 @@ def _reached(p: float, x: Array, weight: Array, mean: Array, sd: Array) -> tuple
 def mixture_moments(weight: Array, mean: Array, sd: Array) -> tuple[Array, Array]:
     """Return the mean and the standard deviation of each row of components."""
     centre = _row_sums(weight * mean)
-    spread: Array = np.hypot(sd, mean - centre[:, None])
+    spread: Array = np.where(weight > 0, np.hypot(sd, mean - centre[:, None]), 0.0)
     largest = spread.max(axis=1, initial=0.0)
     safe = np.where(largest > 0, largest, 1.0)
     deviation: Array = safe * np.sqrt(_row_sums(weight * (spread / safe[:, None]) ** 2))

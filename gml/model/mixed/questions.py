@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gml.errors import CannotAnswer
+from gml.errors import CannotAnswer, UsageError, parameter, quote
 from gml.model.answer import Answer, Distribution
 from gml.model.evidence import Circumstances
 from gml.model.mixed.answers import (
@@ -35,9 +35,13 @@ def query_mixed(
     Labels together have their joint table, numbers their correlations, and both together the
     moments of the numbers given each configuration of the labels.
     """
+    net = given.net
     if interval is not None:
         check_level(interval)
-    net = given.net
+        if names and not any(name in net.names and _is_number(net, name) for name in names):
+            raise UsageError(
+                f"{parameter('interval')} is for numbers, and {quote(names[0])} has levels"
+            )
     found = MixedInference(net, max_memory=max_memory).given(given.evidence)
     if joint:
         return _joint(given, found, names)
