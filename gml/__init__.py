@@ -53,12 +53,13 @@ if TYPE_CHECKING:
     from gml.independence.registry import TESTS
     from gml.independence.registry import check_test as check_test
     from gml.model.baseline import Baseline
-    from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
+    from gml.model.bayesnet import CPT, BayesNet, ConditionalGaussian, LinearGaussian
     from gml.model.conditional.field import ConditionalField
     from gml.model.entropy.density import Density
     from gml.model.factor import Factor
     from gml.model.inference import Inference
     from gml.model.markovnet import MarkovNet
+    from gml.model.mixed.inference import MixedInference
     from gml.model.sequences.chain_field import ChainField
     from gml.pictures.picture import Picture
     from gml.scores.registry import EDGE_PENALTY as EDGE_PENALTY
@@ -113,6 +114,7 @@ _HOMES = {verb: f"gml.verbs.{verb}" for verb in _LEARNING + _MODELS + _ABOUT_THE
     "CheckReport": "gml.gate.result",
     "CheckReports": "gml.gate.deliveries",
     "ConditionalField": "gml.model.conditional.field",
+    "ConditionalGaussian": "gml.model.bayesnet",
     "CountFile": "gml.counts.countfile",
     "Counter": "gml.counts.counter",
     "Dataset": "gml.data.dataset",
@@ -122,6 +124,7 @@ _HOMES = {verb: f"gml.verbs.{verb}" for verb in _LEARNING + _MODELS + _ABOUT_THE
     "GmlWarning": "gml.errors",
     "Graph": "gml.graph.graph",
     "Inference": "gml.model.inference",
+    "MixedInference": "gml.model.mixed.inference",
     "Knowledge": "gml.graph.knowledge",
     "LinearGaussian": "gml.model.bayesnet",
     "Mark": "gml.graph.graph",
@@ -208,6 +211,7 @@ __all__ = [
     "CheckReport",
     "CheckReports",
     "ConditionalField",
+    "ConditionalGaussian",
     "CountFile",
     "Counter",
     "Dataset",
@@ -222,6 +226,7 @@ __all__ = [
     "Mark",
     "MarkovNet",
     "MemoryCounter",
+    "MixedInference",
     "OracleTest",
     "Picture",
     "TestLog",

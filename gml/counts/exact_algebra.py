@@ -12,6 +12,10 @@ SINGULAR_BITS = 94
 """A variable of which less than 2 to minus this is left is a linear function of the others."""
 
 
+class CollinearError(DataError):
+    """A variable has no variance left given others."""
+
+
 def eliminate(
     cross: Sequence[Sequence[int]], first: int, names: Sequence[str] | None = None
 ) -> tuple[list[list[int]], int]:
@@ -112,7 +116,7 @@ def inverse(cross: Sequence[Sequence[int]]) -> list[list[Fraction]]:
 def require_regular(left: int, whole: int, names: Sequence[str]) -> None:
     """Refuse a variable that has no variance left given the others."""
     if left << SINGULAR_BITS <= whole:
-        raise DataError(
+        raise CollinearError(
             f"the correlations of {listing(names)} are perfect: one of these columns is a linear "
             "function of the others; leave one out"
         )

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gml.model.network import CPT, LinearGaussian, Network
+from gml.model.network import CPT, Network
+from gml.model.regressions import ConditionalGaussian, LinearGaussian
 
 if TYPE_CHECKING:
     import os
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from gml.model.answer import Answer
     from gml.model.row_answers import Predictions
 
-__all__ = ["CPT", "BayesNet", "LinearGaussian"]
+__all__ = ["CPT", "BayesNet", "ConditionalGaussian", "LinearGaussian"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,6 +60,7 @@ class BayesNet(Network):
         *,
         do: Mapping[str, Any] | None = None,
         each: bool = False,
+        interval: float | None = None,
     ) -> Answer:
         """Return the distribution of a target given evidence, or the joint one of several targets.
 
@@ -77,7 +79,7 @@ class BayesNet(Network):
         """
         from gml.model.query import query
 
-        return query(self, target, evidence, do=do, each=each)
+        return query(self, target, evidence, do=do, each=each, interval=interval)
 
     def mpe(
         self, evidence: Mapping[str, Any] | None = None, *, do: Mapping[str, Any] | None = None
@@ -108,6 +110,7 @@ class BayesNet(Network):
         do: Mapping[str, Any] | None = None,
         missing: str = "unobserved",
         ignore_unknown: bool = False,
+        interval: float | None = None,
     ) -> Predictions:
         """Predict a node from each row of a table; see `gml.model.predict.predict`."""
         from gml.model.predict import predict
@@ -120,6 +123,7 @@ class BayesNet(Network):
             do=do,
             missing=missing,
             ignore_unknown=ignore_unknown,
+            interval=interval,
         )
 
     def log_likelihood(

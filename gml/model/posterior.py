@@ -3,7 +3,8 @@
 With levels they come from eliminating the nodes (`Inference.posterior_steps`). Numbers are jointly
 normal given the evidence (gaussian.py), and the decomposition L D Lᵀ of their covariance, L unit
 triangular, says how each node depends on those before it: L⁻¹ (x − μ) are independent errors of
-variances D.
+variances D. Labels and numbers together are drawn as they were eliminated, backwards: the labels,
+then each number given labels and numbers that were eliminated after it (mixed/elimination.py).
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from gml.kernel.plan import GaussianStep, TableStep
 from gml.model.evidence import coded
 from gml.model.gaussian import ROUNDING, condition
 from gml.model.inference import Inference
+from gml.model.mixed.inference import MixedInference
+from gml.model.mixed_plan import ConditionalStep
 from gml.model.model import TableModel
 from gml.model.network import Network
 from gml.model.sample import Rows, Step, sampling_plan
@@ -32,7 +35,9 @@ def posterior_rows(
 ) -> Rows:
     """Return the rows of a network given evidence; CannotAnswer if the evidence is impossible."""
     steps: list[Step]
-    if net.is_gaussian:
+    if net.is_mixed:
+        steps = _mixed_steps(net, evidence, max_memory)
+    elif net.is_gaussian:
         steps = _gaussian_steps(net, coded(net.variables, evidence))
     else:
         steps = [*table_steps(net, evidence, max_memory=max_memory)]
@@ -46,6 +51,29 @@ def table_steps(
     """Return what draws the nodes of a model of tables that were not observed, one by one."""
     found = Inference(model, max_memory=max_memory).posterior_steps(evidence)
     return [TableStep(step.node, step.parents, step.table) for step in found]
+
+
+def _mixed_steps(
+    net: Network, evidence: Mapping[str, str | float], max_memory: int | None
+) -> list[Step]:
+    asked = MixedInference(net, max_memory=max_memory)
+    tables, lines = asked.given(evidence).steps()
+    at = asked.ranked.positions
+    labels = [
+        TableStep(at[step.node], tuple(at[k] for k in step.parents), step.table) for step in tables
+    ]
+    numbers = [
+        ConditionalStep(
+            at[step.node],
+            tuple(at[k] for k in step.labels),
+            tuple(at[k] for k in step.parents),
+            step.intercepts,
+            step.coefficients,
+            step.sds,
+        )
+        for step in lines
+    ]
+    return [*labels, *numbers]
 
 
 def _gaussian_steps(net: Network, evidence: Mapping[int, float]) -> list[Step]:

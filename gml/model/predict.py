@@ -29,8 +29,9 @@ from gml.model.decoded_metrics import DecodedMetrics, DecodedTally
 from gml.model.evidence import circumstances
 from gml.model.model import AskedModel
 from gml.model.prediction_metrics import Metrics, Tally, TrueValues
-from gml.model.row_answers import Decoded, Predictions, RowAnswers, RowInference
+from gml.model.row_answers import Decoded, Predictions, RowAnswers
 from gml.model.row_evidence import RowEvidence, warn_of_ignored
+from gml.model.row_inference import RowInference
 from gml.progress import reporter
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def predict(
     do: Mapping[str, Any] | None = None,
     missing: str = "unobserved",
     ignore_unknown: bool = False,
+    interval: float | None = None,
     max_memory: int | None = None,
 ) -> Predictions:
     """Predict a node from each row of a table.
@@ -53,7 +55,7 @@ def predict(
     Parameters
     ----------
     net
-        Of levels or of numbers, with or without arrows.
+        Of levels, of numbers or of both, with or without arrows.
     data
         Rows: a path, a DataFrame or a Dataset; what is missing (NaN) is not observed.
     target
@@ -67,6 +69,8 @@ def predict(
         `"level"`: missing cells observe the level NA of nodes that have it.
     ignore_unknown
         Treat values that are not levels of their node as missing.
+    interval
+        The probability of the intervals, with equal tails, that numbers are predicted to lie in.
     max_memory
         Bytes that tables may take; by default half of what is free.
 
@@ -80,7 +84,11 @@ def predict(
     (5000, 'no', ('no', 'yes'))
     """
     asked = RowInference(
-        circumstances(net, evidence, do), [target], predict=True, max_memory=max_memory
+        circumstances(net, evidence, do),
+        [target],
+        predict=True,
+        interval=interval,
+        max_memory=max_memory,
     )
     return cast(
         "Predictions",
@@ -196,6 +204,7 @@ def _read(path: str | os.PathLike[str], net: AskedModel) -> Dataset:
         missing="available",
         max_levels=MAX_LEVELS,
         undeclared="numbers" if net.is_gaussian else "labels",
+        numeric=tuple(name for name, node in nodes.items() if node.is_continuous),
     )
     return read_dataset(path, options, used=used)
 

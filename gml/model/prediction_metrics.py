@@ -2,8 +2,8 @@
 
 For a node of levels: the accuracy, the log loss (mean −ln p of the true level, in nats), the Brier
 score (1950, Mon. Weather Rev. 78:1; the mean Σ over levels of (p − 1[true])², from 0 to 2) and the
-confusion table. For a node of numbers: the mean absolute error, the root mean squared error and the
-log loss (mean −ln density).
+confusion table. For a node of numbers: the mean absolute error, the root mean squared error, the
+log loss (mean −ln density) and, of predicted intervals, the share of true values that lie in them.
 
 Rows without a true value do not count, nor do rows whose true value the model does not know or
 whose evidence it takes for impossible; both are told apart. Sums are exact (`math.fsum`), so that
@@ -112,17 +112,20 @@ class NumberMetrics(NotebookTable):
     root_mean_squared_error: float
     log_loss: float
     not_counted: NotCounted
+    coverage: float | None = None
+    """The share of true values in the predicted intervals, if there were any."""
 
     def __repr__(self) -> str:
         return _shown(self)
 
     def figures(self) -> dict[str, float]:
         """The figures by name."""
-        return {
+        found = {
             "mean_absolute_error": self.mean_absolute_error,
             "root_mean_squared_error": self.root_mean_squared_error,
             "log_loss": self.log_loss,
         }
+        return found if self.coverage is None else found | {"coverage": self.coverage}
 
 
 Metrics = LevelMetrics | NumberMetrics
@@ -177,6 +180,7 @@ class Tally:
         self._confusion = np.zeros((size, size), dtype=np.int64)
         self._losses: list[list[float]] = [[], [], []]
         self._rows = 0
+        self._covered: int | None = None
         self._missing = self._unknown = self._impossible = 0
 
     def add(
@@ -227,15 +231,19 @@ class Tally:
     ) -> None:
         known = ~np.isnan(truth)
         self._missing += int(times[~known].sum())
-        away = np.abs(truth - predicted.predicted)[known]
-        sd, times = predicted.sd[known], times[known]
-        self._rows += int(times.sum())
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            density = 0.5 * (away / sd) ** 2 + np.log(sd) + 0.5 * math.log(2 * math.pi)
+        self._impossible += int(times[known & ~predicted.possible].sum())
+        counted_rows = known & predicted.possible
+        away = np.abs(truth - predicted.predicted)[counted_rows]
         # A node without an error of its own is either exactly right or impossible.
-        density = np.where(sd == 0, np.where(away == 0, -math.inf, math.inf), density)
-        for losses, found in zip(self._losses, (density, away, away**2), strict=True):
+        loss = -predicted.log_density(truth)[counted_rows]
+        times = times[counted_rows]
+        self._rows += int(times.sum())
+        for losses, found in zip(self._losses, (loss, away, away**2), strict=True):
             losses += (found * times).tolist()
+        if predicted.bounds is not None:
+            low, high = predicted.bounds[counted_rows].T
+            inside = (low <= truth[counted_rows]) & (truth[counted_rows] <= high)
+            self._covered = (self._covered or 0) + int(times[inside].sum())
 
     def metrics(self) -> Metrics:
         """What was found so far."""
@@ -243,7 +251,13 @@ class Tally:
         if self._levels is None:
             log_loss, absolute, square = (_mean(part, self._rows) for part in self._losses)
             return NumberMetrics(
-                self._target, self._rows, absolute, math.sqrt(square), log_loss, left_out
+                self._target,
+                self._rows,
+                absolute,
+                math.sqrt(square),
+                log_loss,
+                left_out,
+                None if self._covered is None else _share(self._covered, self._rows),
             )
         rows = int(self._confusion.sum())
         log_loss, brier, _ = (_mean(part, rows) for part in self._losses)

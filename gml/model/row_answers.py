@@ -7,20 +7,16 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.errors import UsageError, quote, unknown_name
 from gml.model.answer import SHOWN_ROWS, aligned, known
-from gml.model.evidence import Circumstances
-from gml.model.gaussian import means_of_rows
-from gml.model.inference import Inference, most_probable
-from gml.model.model import AskedModel
-from gml.model.network import Network
+from gml.model.inference import most_probable
+from gml.model.mixed.mixture import Components, mixture_log_density
 from gml.model.notebook_table import NotebookTable
 
 if TYPE_CHECKING:
@@ -126,13 +122,37 @@ class LevelPredictions(Predictions):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NumberPredictions(Predictions):
-    """The mean of each row and its standard deviation."""
+    """The mean of each row and its standard deviation; NaN where the evidence is impossible.
+
+    Given labels that are not known, a number is a mixture of normal distributions, `components`.
+    `bounds`, if asked for, are those of an interval with equal tails, rows × 2.
+    """
 
     sd: Numbers
+    components: Components | None = field(default=None, kw_only=True)
+    bounds: Numbers | None = field(default=None, kw_only=True)
+
+    @property
+    def possible(self) -> NDArray[np.bool_]:
+        """Which rows have evidence that is possible."""
+        return ~np.isnan(self.predicted)
 
     def written(self) -> list[tuple[str, Column]]:
-        """The mean and the standard deviation."""
-        return [(f"{self.target}_predicted", self.predicted), (f"{self.target}_sd", self.sd)]
+        """The mean and the standard deviation, and the bounds if there are some."""
+        found = [(f"{self.target}_predicted", self.predicted), (f"{self.target}_sd", self.sd)]
+        if self.bounds is not None:
+            found += [
+                (f"{self.target}_lower", self.bounds[:, 0]),
+                (f"{self.target}_upper", self.bounds[:, 1]),
+            ]
+        return found
+
+    def log_density(self, x: Numbers) -> Numbers:
+        """ln of the density of each row at x: infinite where a number that cannot vary is x."""
+        if self.components is None:
+            ones = np.ones((len(x), 1))
+            return mixture_log_density(x, ones, self.predicted[:, None], self.sd[:, None])
+        return mixture_log_density(x, *self.components)
 
 
 # ---------------------------------------------------------------------- some nodes, one by one
@@ -181,6 +201,8 @@ class RowMoments(RowAnswers):
     mean: Numbers
     """Rows × targets."""
     sd: Numbers
+    bounds: Numbers | None = field(default=None, kw_only=True)
+    """The bounds of an interval, if asked for: rows × targets × 2."""
 
     def __len__(self) -> int:
         return len(self.mean)
@@ -190,12 +212,55 @@ class RowMoments(RowAnswers):
         return self.mean[:, at], self.sd[:, at]
 
     def written(self) -> list[tuple[str, Column]]:
-        """The mean and the standard deviation of each target."""
+        """The mean and the standard deviation of each target, and bounds if there are some."""
+        figures = {"mean": self.mean, "sd": self.sd}
+        if self.bounds is not None:
+            figures |= {"lower": self.bounds[..., 0], "upper": self.bounds[..., 1]}
         return [
             (f"{name}_{what}", numbers[:, k])
             for k, name in enumerate(self.names)
-            for what, numbers in (("mean", self.mean), ("sd", self.sd))
+            for what, numbers in figures.items()
         ]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RowDistributions(RowAnswers):
+    """Labels and numbers in each row: `answers["sex"]` is rows × levels, `answers["x"]` moments."""
+
+    levels: Mapping[str, tuple[str, ...]]
+    """The targets; a number has no levels."""
+    tables: Mapping[str, Numbers]
+    moments: Mapping[str, tuple[Numbers, Numbers]]
+    bounds: Mapping[str, Numbers]
+    """The bounds of an interval of each number, if asked for: rows × 2."""
+    log_evidence: Numbers
+
+    def __len__(self) -> int:
+        return len(self.log_evidence)
+
+    def __getitem__(self, name: str) -> Numbers | tuple[Numbers, Numbers]:
+        name = known(name, self.levels)
+        return self.tables[name] if name in self.tables else self.moments[name]
+
+    @property
+    def possible(self) -> NDArray[np.bool_]:
+        """Which rows have evidence that is possible."""
+        return self.log_evidence > -math.inf
+
+    def written(self) -> list[tuple[str, Column]]:
+        """Probabilities of levels, moments of numbers, and log10 of that of the evidence."""
+        found: list[tuple[str, Column]] = []
+        for name, levels in self.levels.items():
+            found += [
+                (f"{name}={level}", self.tables[name][:, k]) for k, level in enumerate(levels)
+            ]
+            if name in self.moments:
+                mean, sd = self.moments[name]
+                found += [(f"{name}_mean", mean), (f"{name}_sd", sd)]
+            if name in self.bounds:
+                found.append((f"{name}_lower", self.bounds[name][:, 0]))
+                found.append((f"{name}_upper", self.bounds[name][:, 1]))
+        return [*found, ("log10_p_evidence", self.log_evidence / math.log(10))]
 
 
 # ---------------------------------------------------------------------- some nodes together
@@ -251,83 +316,3 @@ class DecodedRows(RowAnswers):
             (f"{self.target}_predicted", self.predicted),
             (f"{self.target}_probability", self.probability),
         ]
-
-
-# ---------------------------------------------------------------------- asking for them
-
-
-class RowInference:
-    """Answers about targets, or predicts one, from blocks of evidence."""
-
-    def __init__(
-        self,
-        given: Circumstances[AskedModel],
-        targets: Sequence[str],
-        *,
-        predict: bool,
-        max_memory: int | None = None,
-    ) -> None:
-        self._set_up(given, targets, predict=predict)
-        numeric = isinstance(given.net, Network) and given.net.is_gaussian
-        self._inference = None if numeric else Inference(given.net, max_memory=max_memory)
-
-    def _set_up(
-        self, given: Circumstances[AskedModel], targets: Sequence[str], *, predict: bool
-    ) -> None:
-        for name in targets:
-            _require_target(given, name)
-        self.given = given
-        self.targets = tuple(targets)
-        self.predicts = predict
-        self.decodes = False
-        """Whether the most probable values of the targets together are asked for."""
-        self._levels = {v.name: v.levels or () for v in given.net.variables}
-
-    @property
-    def needed(self) -> tuple[str, ...]:
-        """The nodes that every row has to observe."""
-        return ()
-
-    @property
-    def columns(self) -> list[str]:
-        """The names of the columns that a file of answers has."""
-        return [name for name, _ in self._of_none().written()]
-
-    def of(self, names: Sequence[str], evidence: NDArray[Any]) -> RowAnswers:
-        """Return the answers to evidence: rows × names."""
-        if not len(evidence):
-            return self._of_none()
-        if self._inference is None:
-            assert isinstance(self.given.net, Network)
-            return self._numbers(*means_of_rows(self.given.net, self.targets, names, evidence))
-        return self._labels(*self._inference.marginals_of_rows(self.targets, names, evidence))
-
-    def _of_none(self) -> RowAnswers:
-        if self._inference is None:
-            nothing = np.empty((0, len(self.targets)))
-            return self._numbers(nothing, nothing)
-        tables = {name: np.empty((0, len(self._levels[name]))) for name in self.targets}
-        return self._labels(tables, np.empty(0))
-
-    def _numbers(self, mean: Numbers, sd: Numbers) -> RowAnswers:
-        if self.predicts:
-            return NumberPredictions(self.targets[0], mean[:, 0], sd[:, 0])
-        return RowMoments(self.targets, mean, sd)
-
-    def _labels(self, tables: Mapping[str, Numbers], log_p: Numbers) -> RowAnswers:
-        levels = {name: self._levels[name] for name in self.targets}
-        if not self.predicts:
-            return RowMarginals(levels, tables, log_p)
-        (target,) = self.targets
-        predicted = np.array([*levels[target], None], dtype=object)[
-            np.where(log_p > -math.inf, most_probable(tables[target]), len(levels[target]))
-        ]
-        return LevelPredictions(target, predicted, levels[target], tables[target], log_p)
-
-
-def _require_target(given: Circumstances[AskedModel], name: str) -> None:
-    """Refuse a target that is not a node, or whose value is known."""
-    if name not in given.net.names:
-        raise UsageError(unknown_name("node", name, given.net.names))
-    if name in given.evidence or name in given.do:
-        raise UsageError(f"{quote(name)} is observed or set, and also asked for")

@@ -58,6 +58,8 @@ def warn_of_left_out(counts: Mapping[str, int]) -> None:
 class RowEvidence:
     """What the cells of a table observe: codes of levels, -1 for none, or numbers, NaN for none.
 
+    Where the model has both, all are numbers.
+
     `names` are the nodes observed: those of the columns at `at`, then those of the evidence that
     all rows share.
     """
@@ -99,7 +101,7 @@ class RowEvidence:
             value if (levels := variables[name].levels) is None else levels.index(str(value))
             for name, value in given.evidence.items()
         ]
-        self._is_gaussian = given.net.is_gaussian
+        self._has_numbers = any(variable.is_continuous for variable in given.net.variables)
         self._unknown: dict[str, int] = {}
         self._left_out: dict[str, int] = {}
         self._gaps_with_level: set[str] = set()
@@ -120,7 +122,7 @@ class RowEvidence:
 
     def room(self, n_rows: int) -> NDArray[Any]:
         """Return rows × names, with the evidence that all rows share."""
-        values = np.empty((n_rows, len(self.names)), np.float64 if self._is_gaussian else np.int64)
+        values = np.empty((n_rows, len(self.names)), np.float64 if self._has_numbers else np.int64)
         for k, value in enumerate(self._fixed, start=len(self.at)):
             values[:, k] = value
         return values
@@ -151,7 +153,7 @@ class RowEvidence:
     @property
     def nothing(self) -> float:
         """What stands for a cell that observes nothing."""
-        return math.nan if self._is_gaussian else -1
+        return math.nan if self._has_numbers else -1
 
     def missing(self, k: int, place: str, times: int = 1) -> float | None:
         """Return what a missing cell of a column observes.

@@ -35,6 +35,7 @@ def query(
     each: bool = False,
     mpe: bool = False,
     map: bool = False,
+    interval: float | None = None,
     max_memory: int | None = None,
     batch: None = None,
 ) -> Answer: ...
@@ -46,6 +47,7 @@ def query(
     do: Mapping[str, Any] | None = None,
     *,
     mpe: bool = False,
+    interval: float | None = None,
     max_memory: int | None = None,
     batch: RowSource,
     predict: str | None = None,
@@ -63,6 +65,7 @@ def query(
     each: bool = False,
     mpe: bool = False,
     map: bool = False,
+    interval: float | None = None,
     max_memory: int | None = None,
     batch: RowSource | None = None,
     predict: str | None = None,
@@ -91,6 +94,9 @@ def query(
         field.
     map
         Whether to find the most probable values of the targets.
+    interval
+        The probability that the bounds of each number have between them, with equal tails: the
+        outer quantiles of its distribution, or bounds for each row.
     max_memory
         Bytes that tables may take; by default half of what is free.
     batch
@@ -130,7 +136,14 @@ def query(
         check_batch(names, predict, each=each, mpe=mpe, map=map)
         return answers_of_rows(
             row_inference(
-                model, names, evidence, do, predict=predict, mpe=mpe, max_memory=max_memory
+                model,
+                names,
+                evidence,
+                do,
+                predict=predict,
+                mpe=mpe,
+                interval=interval,
+                max_memory=max_memory,
             ),
             batch,
             missing="unobserved" if missing is None else missing,
@@ -146,13 +159,15 @@ def query(
         raise UsageError(
             "a field of sequences is asked about their rows: give them with " + parameter("batch")
         )
+    if interval is not None and (mpe or map or isinstance(net, ConditionalField)):
+        raise UsageError(f"{parameter('interval')} is about distributions of numbers")
     if isinstance(net, ConditionalField):
         if mpe or map:
             return best_of_field(net, names, evidence, do=do, max_memory=max_memory)
         return query_field(net, names, evidence, do=do, each=each, max_memory=max_memory)
     if mpe or map:
         return best(net, names, evidence, do=do, max_memory=max_memory)
-    return ask(net, names, evidence, do=do, each=each, max_memory=max_memory)
+    return ask(net, names, evidence, do=do, each=each, interval=interval, max_memory=max_memory)
 
 
 def check_question(target: Sequence[str], *, each: bool, mpe: bool, map: bool) -> None:

@@ -10,6 +10,7 @@ from gml.counts.counter import Counter, rows_counted
 from gml.data.dataset import Dataset
 from gml.data.options import ReadingKeywords, Undeclared, names_of, reading_options
 from gml.errors import GraphError, UsageError, listing, parameter, require_whole, unknown_name
+from gml.graph.graph import Graph
 from gml.parameters import FOR_LABELS
 from gml.progress import reporter
 from gml.scores.ranking import ScoredGraph, decisive_values, ranked, scored_graph
@@ -183,10 +184,13 @@ def score(
     if predict is not None:
         require_whole_rows(counter.unit)
     chosen = [some.for_columns(counter.variables) for some in chosen]
-    given = [
-        _scorable(some, fitted, chosen, counter)
-        for some, fitted in zip(given, factors, strict=True)
-    ]
+    asked, given = (
+        given,
+        [
+            _scorable(some, fitted, chosen, counter)
+            for some, fitted in zip(given, factors, strict=True)
+        ],
+    )
     scores = [some.make(counter) for some in chosen]
     likelihood = chosen[0].likelihood(counter)
     found = [
@@ -207,9 +211,13 @@ def score(
         how["threads"] = threads
         warn_of_different_priors(how["prior"], given, factors)
         how["n_splits"] = folds
+        fitted_graphs = [
+            one.dag_of_kinds(counter.variables) if fitted is None else some.graph
+            for one, some, fitted in zip(asked, given, factors, strict=True)
+        ]
         found = [
-            _with_held_out(one, some, fitted, splits, predict, how)
-            for one, some, fitted in zip(found, given, factors, strict=True)
+            _with_held_out(one, graph, fitted, splits, predict, how)
+            for one, graph, fitted in zip(found, fitted_graphs, factors, strict=True)
         ]
     return _report(found, chosen, fail_under, compare_to is not None, rows_counted(counter))
 
@@ -241,7 +249,7 @@ def _scorable(
 
 def _with_held_out(
     scored: ScoredGraph,
-    given: GivenGraph,
+    graph: Graph,
     factors: Factors | None,
     splits: Splits,
     predict: str | None,
@@ -249,7 +257,7 @@ def _with_held_out(
 ) -> ScoredGraph:
     from gml.model.heldout import held_out
 
-    found = held_out(given.graph, splits(), factors=factors, predict=predict, **how)
+    found = held_out(graph, splits(), factors=factors, predict=predict, **how)
     return replace(
         scored,
         heldout=found.loss,
@@ -321,7 +329,7 @@ def _require_fitting(
 def _given_graphs(
     graphs: Sequence[GraphLike], scores: Sequence[ChosenScore]
 ) -> tuple[list[GivenGraph], list[Factors | None]]:
-    """Graphs over the same nodes, each as a DAG or, if there is none, with what is to be fitted."""
+    """Graphs over the same nodes, each with a DAG or, if there is none, what is to be fitted."""
     found: list[GivenGraph] = []
     factors: list[Factors | None] = []
     for number, graph in enumerate(graphs, start=1):
@@ -340,7 +348,7 @@ def _given_graphs(
         fitted = factors_to_fit(given)
         if fitted is not None:
             require_by_likelihood(given, scores)
-        if fitted is None:
+        else:
             given.dag()
         found.append(given)
         factors.append(fitted)

@@ -10,6 +10,7 @@ from gml.cli.shared.command import Command
 from gml.cli.shared.common_options import common_options
 from gml.cli.shared.data_options import row_reading_options
 from gml.cli.shared.model_arguments import ModelRequest, model_options
+from gml.cli.shared.numbers import RealRange
 from gml.cli.shared.output import AnswerOutput, MetricsOutput, RowOutput
 from gml.cli.shared.output_options import answer_output
 from gml.cli.shared.parameter_types import OutputFile, name_list_option
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     "  gml query model.json --target Cancer --batch patients.csv -o answers.csv\n"
     "  gml query model.json --predict Cancer --batch patients.csv -o predicted.csv\n"
     "  gml query model.json --predict Cancer --batch known.csv --metrics m.json -o /dev/null\n"
+    "  gml query mixed.json --predict Weight --interval 0.9 --batch patients.csv -o w.csv\n"
     "  gml query field.json --mpe --batch patients.csv -o decoded.csv   # a model of gml crf",
 )
 @model_options
@@ -48,19 +50,28 @@ if TYPE_CHECKING:
 )
 @click.option("--map", "map_", is_flag=True, help="Find the most probable values of the targets.")
 @click.option(
+    "--interval",
+    type=RealRange(min=0, max=1),
+    metavar="P",
+    help="Bounds of each number that have probability P between them, with equal tails: quantiles "
+    "of its distribution, or two columns for the rows of --batch.",
+)
+@click.option(
     "--batch", metavar="FILE", help="Answer for each row of evidence in this file: CSV or Parquet."
 )
 @click.option(
     "--predict",
     metavar="COLUMN",
-    help="Add the most probable level of COLUMN and its probability to each row of --batch.",
+    help="Add the most probable level of COLUMN and its probability (a number: its mean and "
+    "standard deviation) to each row of --batch.",
 )
 @click.option(
     "--metrics",
     type=OutputFile(),
     metavar="FILE",
     help="Write how good the predictions are (the file has COLUMN): accuracy, log loss, Brier "
-    "score and confusion table; the suffix picks the format.",
+    "score and confusion table, or errors of numbers and coverage of --interval; the suffix picks "
+    "the format.",
 )
 @click.option(
     "--missing",
@@ -85,6 +96,7 @@ def command(
     each: bool,
     mpe: bool,
     map_: bool,
+    interval: float | None,
     batch: str | None,
     predict: str | None,
     metrics: str | None,
@@ -96,12 +108,13 @@ def command(
     """Ask MODEL for posterior probabilities, exactly.
 
     Without --target, the answer has the distribution of each unobserved node; several targets have
-    their joint distribution. A level with a comma needs quotes, 'A="x, y"'; a number stands for
-    the interval that it lies in. For numbers (models of fit-params --gaussian) the answer has
-    means and standard deviations. An undirected model answers everything but --do. A conditional
-    field (gml crf) needs a value of every input, and answers about its targets; one of sequences is
-    asked about the rows of --batch alone: --predict takes the most probable label of each row,
-    --mpe the most probable labels of each sequence.
+    their joint distribution. A level with a comma needs quotes, 'A="x, y"'; a number stands for the
+    interval that it lies in. For numbers (models of fit-params --gaussian) the answer has means and
+    standard deviations; beside labels (--numeric) a number is a mixture, with quantiles at 5, 50
+    and 95 % or those of --interval, and --mpe maximises the joint density. An undirected model
+    answers everything but --do. A conditional field (gml crf) needs a value of every input, and
+    answers about its targets; one of sequences is asked about the rows of --batch alone: --predict
+    takes the most probable label of each row, --mpe the most probable labels of each sequence.
 
     Rows of --batch observe the nodes that the file has as columns; a missing cell observes nothing
     (a conditional field, which needs every input, refuses it: see --missing, --ignore-unknown), and
@@ -118,7 +131,9 @@ def command(
     check_question(target, each=each, mpe=mpe, map=map_)
     if batch is None:
         _require_batch()
-        out.write(query(**model.read(), target=target, each=each, mpe=mpe, map=map_))
+        out.write(
+            query(**model.read(), target=target, each=each, mpe=mpe, map=map_, interval=interval)
+        )
         return
     check_batch(target, predict, each=each, mpe=mpe, map=map_)
     batch = claim_input(batch, "batch")
@@ -126,7 +141,7 @@ def command(
     judged: list[AnyMetrics] = []
     metrics_out = _metrics_output(metrics, predicts=predict is not None or mpe)
     rows = csv_of_rows(
-        row_inference(**model.read(), target=target, predict=predict, mpe=mpe),
+        row_inference(**model.read(), target=target, predict=predict, mpe=mpe, interval=interval),
         batch,
         missing=missing,
         ignore_unknown=ignore_unknown,

@@ -23,6 +23,7 @@ _NAMES = {
     "brier": "Brier score",
     "mean_absolute_error": "mean absolute error",
     "root_mean_squared_error": "root mean squared error",
+    "coverage": "share within the intervals",
     "hamming_loss": "Hamming loss",
     "whole_sequences": "whole sequences right",
 }

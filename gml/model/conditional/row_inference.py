@@ -17,7 +17,8 @@ from gml.errors import UsageError, listing, parameter
 from gml.model.conditional.prediction import FieldPredictor
 from gml.model.conditional.questions import require_targets
 from gml.model.evidence import Circumstances, resolved
-from gml.model.row_answers import Decoded, RowAnswers, RowInference
+from gml.model.row_answers import Decoded, RowAnswers
+from gml.model.row_inference import RowInference
 
 if TYPE_CHECKING:
     from gml.model.conditional.field import ConditionalField

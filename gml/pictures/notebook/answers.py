@@ -8,6 +8,8 @@ from gml.formats.reports.predictions import AnyMetrics
 from gml.formats.reports.raking import summary
 from gml.formats.reports.rows import shown
 from gml.model.answer import Answer, BestValues, Distribution, Explanation, Joint, Marginals
+from gml.model.mixed.answers import MixedExplanation, MixedJoint, MixedMarginals
+from gml.model.mixed.mixture import NumberDistribution
 from gml.model.prediction_metrics import LevelMetrics
 from gml.model.raking.result import Raking, row_of
 from gml.model.row_answers import Decoded, DecodedRows, Predictions, RowAnswers
@@ -32,7 +34,11 @@ def _rows(answer: Answer) -> Markup:
         return table(rows, headers=["node", "level"], bar="probability")
     if isinstance(answer, Joint):
         return table(rows, headers=answer.names, bar=next(reversed(rows[0])))
-    value = {Explanation: "level", BestValues: "value"}.get(type(answer))
+    if isinstance(answer, MixedMarginals):
+        return table(rows, headers=["node", "level"])
+    if isinstance(answer, MixedJoint):
+        return table(rows, headers=[label.name for label in answer.labels])
+    value = {Explanation: "level", BestValues: "value", MixedExplanation: "value"}.get(type(answer))
     return table(rows, headers=["node"] if value is None else ["node", value])
 
 
@@ -43,7 +49,18 @@ def distribution_html(distribution: Distribution) -> str:
     return block(paragraph(f"P({name})"), table(rows, headers=["level"], bar="probability"))
 
 
-def table_html(found: Answer | Distribution | RowAnswers | AnyMetrics | Raking) -> str:
+def number_html(number: NumberDistribution) -> str:
+    """Return the moments of a number, and the components of its mixture."""
+    said = paragraph(f"{number.name}: mean {shown(number.mean)}, sd {shown(number.sd)}")
+    if number.weight is None:
+        return block(said, paragraph(number.reason))
+    rows = number.rows()
+    return block(said, table(rows, headers=number.labels, bar=list(rows[0])[-3]))
+
+
+def table_html(
+    found: Answer | Distribution | NumberDistribution | RowAnswers | AnyMetrics | Raking,
+) -> str:
     """Return an answer of any kind, the figures of predictions, or what raking found."""
     if isinstance(found, Answer):
         return answer_html(found)
@@ -51,6 +68,8 @@ def table_html(found: Answer | Distribution | RowAnswers | AnyMetrics | Raking) 
         return raking_html(found)
     if isinstance(found, Distribution):
         return distribution_html(found)
+    if isinstance(found, NumberDistribution):
+        return number_html(found)
     return row_answers_html(found) if isinstance(found, RowAnswers) else metrics_html(found)
 
 

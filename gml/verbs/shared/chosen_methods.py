@@ -10,7 +10,7 @@ from gml.errors import UsageError, counted, parameter, require_share
 from gml.independence.registry import TESTS, check_test
 from gml.parameters import FOR_LABELS, LABELS, NUMBERS, options_of
 from gml.progress import reporter
-from gml.scores.label_order import labels_before_numbers, member_with_labels_first
+from gml.scores.label_order import OTHERWISE, labels_before_numbers
 from gml.scores.registry import (
     PENALTY,
     SCORES,
@@ -140,11 +140,9 @@ class ChosenScore(NamedTuple):
 
     def dag_of(self, given: GivenGraph, variables: Sequence[Variable]) -> Graph:
         """Return a DAG for a graph that the score can score; an error says if there is none."""
-        dag = given.dag()
         if not self.labels_first:
-            return dag
-        numbers = [variable.name for variable in variables if variable.is_continuous]
-        return member_with_labels_first(given.graph, dag, numbers, given.name, self.name)
+            return given.dag()
+        return given.dag_of_kinds(variables, f"which {self.name} cannot score; {OTHERWISE}")
 
     @property
     def undeclared(self) -> Undeclared:

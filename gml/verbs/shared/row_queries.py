@@ -17,6 +17,7 @@ from gml.data.records import Records, open_records
 from gml.errors import UsageError, kind_of, parameter, place, quote
 from gml.formats.reports.predictions import AnyMetrics
 from gml.ledger import wants_digest
+from gml.model.bayesnet import BayesNet
 from gml.model.conditional.field import ConditionalField
 from gml.model.conditional.row_inference import FieldRowInference, all_targets
 from gml.model.decoded_metrics import DecodedMetrics, DecodedTally
@@ -24,8 +25,9 @@ from gml.model.evidence import circumstances
 from gml.model.predict import answers_about, warn_of_impossible
 from gml.model.prediction_metrics import Metrics, Tally, TrueValues
 from gml.model.query import Names, names_of
-from gml.model.row_answers import Decoded, Predictions, RowAnswers, RowInference
+from gml.model.row_answers import Decoded, Predictions, RowAnswers
 from gml.model.row_evidence import RowEvidence
+from gml.model.row_inference import RowInference
 from gml.model.sequences.chain_field import ChainField
 from gml.model.sequences.row_inference import ChainRowInference
 from gml.verbs.shared.answer_text import answer_cells, csv_line
@@ -61,17 +63,21 @@ def row_inference(
     *,
     predict: str | None,
     mpe: bool = False,
+    interval: float | None = None,
     max_memory: int | None = None,
 ) -> RowInference | ChainRowInference:
     """Return what answers for rows about the targets, or predicts a node instead.
 
-    With `mpe`, a conditional field finds the most probable values of all targets together.
+    With `mpe`, a conditional field finds the most probable values of all targets together; with
+    `interval`, numbers have bounds.
     """
     targets = names_of(target)
     if not mpe:
         require_asked(targets, predict)
     asked = targets if predict is None else [predict]
     net = open_asked_model(model)
+    if interval is not None and not isinstance(net, BayesNet):
+        raise UsageError(f"{parameter('interval')} is for numbers, and the model has only levels")
     if isinstance(net, ConditionalField):
         return FieldRowInference(
             net,
@@ -93,6 +99,7 @@ def row_inference(
         circumstances(net, evidence, do),
         asked,
         predict=predict is not None,
+        interval=interval,
         max_memory=max_memory,
     )
 
