@@ -110,8 +110,11 @@ class _MixedSampler:
         drawn = [columns[step.target] for step in self._numbers]
         if drawn:
             self._errors.draw(first_row, drawn)
-        for step in self._numbers:
-            columns[step.target][:] = self._number(step, columns)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for step in self._numbers:
+                drawn_values = self._number(step, columns)
+                # A NaN means missing, and this is a number that no float holds.
+                columns[step.target][:] = np.where(np.isnan(drawn_values), np.inf, drawn_values)
 
     def _number(
         self, step: GaussianStep | ConditionalStep, columns: Columns

@@ -232,6 +232,7 @@ def likelihood(net: Network, names: Sequence[str]) -> Callable[[Columns], NDArra
                 "density to weigh by"
             )
 
+    @np.errstate(over="ignore", invalid="ignore")
     def weigh(columns: Columns) -> NDArray[np.float64]:
         shares, logs = np.ones(len(columns[0])), np.zeros(len(columns[0]))
         for j in nodes:

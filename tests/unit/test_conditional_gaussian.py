@@ -130,7 +130,7 @@ def test_labels_never_seen_have_the_regression_on_all_rows():
     np.testing.assert_allclose(terms(line), least_squares(*data.columns[2:]), rtol=1e-10)
     assert unseen_configurations(net) == {"mass": [5]}
     with pytest.warns(
-        GmlWarning, match="1 configuration of parents was never seen, and is uniform"
+        GmlWarning, match="1 configuration of parents was never seen, and is as all rows"
     ):
         gml.fit(data, GRAPH)
     with pytest.raises(CannotAnswer, match=r"never seen, for 'mass'.*\(sex=m, site=s\)"):
