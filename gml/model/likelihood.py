@@ -117,7 +117,9 @@ def _log_density(cpd: LinearGaussian, moments: Moments, unit: float) -> float:
     """Sum of ln of the normal density of a column; by moments, so row order has no effect."""
     n = moments.n
     slopes = [*(-c for c in cpd.coefficients), 1.0]
-    scaled = [math.ldexp(1.0, -scale) for scale in moments.scales]
+    # Squares of numbers of any size may be beyond floats; in standard deviations they are not.
+    sd = cpd.sd or 1.0
+    scaled = [math.ldexp(1.0 / sd, -scale) for scale in moments.scales]
     # Σ (residual − its mean)², then the mean: both small where the model fits.
     spread = math.fsum(
         slopes[i] * slopes[j] * (moments.cross[i][j] / n) * scaled[i] * scaled[j]
@@ -129,5 +131,6 @@ def _log_density(cpd: LinearGaussian, moments: Moments, unit: float) -> float:
     )
     if cpd.sd == 0:
         return math.inf if spread + mean == 0 else -math.inf
-    square = (max(0.0, spread) + n * mean * mean) / cpd.sd**2
-    return -0.5 * unit * (n * math.log(2 * math.pi * cpd.sd**2) + square)
+    away = mean / sd
+    square = max(0.0, spread) + n * away * away
+    return -unit * (n * (0.5 * math.log(2 * math.pi) + math.log(sd)) + 0.5 * square)

@@ -181,6 +181,9 @@ def _truth(
     variable: Variable, data: Dataset | pd.DataFrame, names: Sequence[str], missing: str
 ) -> NDArray[Any]:
     """What the column of a node says that it really was."""
+    plain = _plain_numbers(variable, data, names.index(variable.name))
+    if plain is not None:
+        return plain
     true = TrueValues(variable, missing_is_level=missing == "level", decimal=_decimal(data))
     codes, distinct = _factorized(data, names.index(variable.name))
     meant = np.array([true.missing, *(true.of(value) for value in distinct)])
@@ -213,6 +216,10 @@ def _observed(rows: RowEvidence, data: Dataset | pd.DataFrame) -> NDArray[Any]:
     """What each row observes; the meaning of a value is looked up once per column."""
     values = rows.room(data.n_rows if isinstance(data, Dataset) else len(data))
     for k, at in enumerate(rows.at):
+        plain = _plain_numbers(rows.variables[k], data, at)
+        if plain is not None:
+            values[:, k] = plain
+            continue
         codes, distinct = _factorized(data, at)
         which, first, times = np.unique(codes, return_index=True, return_counts=True)
         seen = {
@@ -228,6 +235,25 @@ def _observed(rows: RowEvidence, data: Dataset | pd.DataFrame) -> NDArray[Any]:
             meant.append(rows.nothing if known is None else known)
         values[:, k] = np.array(meant)[codes + 1]
     return values
+
+
+def _plain_numbers(
+    variable: Variable, data: Dataset | pd.DataFrame, at: int
+) -> NDArray[np.float64] | None:
+    """A column of numbers that mean themselves, NaN where one is missing; None if there are others.
+
+    There may be as many of them as rows, so that looking each up would take long.
+    """
+    if not variable.is_continuous:
+        return None
+    if isinstance(data, Dataset):
+        column = data.columns[at] if data.variables[at].is_continuous else None
+    else:
+        column = data.iloc[:, at].to_numpy() if data.dtypes.iloc[at].kind in "fiu" else None
+    if column is None or column.dtype.kind not in "fiu" or np.isinf(column).any():
+        return None
+    found: NDArray[np.float64] = column.astype(np.float64)
+    return found
 
 
 def _factorized(data: Dataset | pd.DataFrame, at: int) -> tuple[NDArray[np.int64], list[Any]]:

@@ -98,7 +98,7 @@ def fit_params(
     if numbers and not by_graph:
         reading["numeric"] = [*names_of("numeric", reading.get("numeric") or ()), *numbers]
     # A graph that stands for no DAG is refused before the data are read.
-    given.dag()
+    whole = given.dag()
     counter = open_data(
         data,
         fractional=True,
@@ -111,7 +111,7 @@ def fit_params(
         **reading,
     )
     _require_used(counter.variables, for_tables, for_numbers)
-    dag = given.dag_of_kinds(counter.variables)
+    dag = given.dag_of_kinds(counter.variables, whole=whole)
     _warn_of_graph(given, by_graph=by_graph)
     net = fit(dag, counter, method=method, intervals=intervals, **for_tables, **for_numbers)
     if strict:

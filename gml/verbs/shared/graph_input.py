@@ -58,14 +58,21 @@ class GivenGraph:
         except GraphError as error:
             raise GraphError(f"{self.name}: {error}") from None
 
-    def dag_of_kinds(self, variables: Sequence[Variable], problem: str | None = None) -> Graph:
+    def dag_of_kinds(
+        self,
+        variables: Sequence[Variable],
+        problem: str | None = None,
+        *,
+        whole: Graph | None = None,
+    ) -> Graph:
         """Return a DAG for the graph in which no arrow leads from a number to a label.
 
         Where there is none, an error names the arrows in the way, and says what the problem is.
+        `whole` is any DAG for the graph, if one is known.
         """
         numbers = {variable.name for variable in variables if variable.is_continuous}
         labels = [name for name in self.graph.names if name not in numbers]
-        whole = self.dag()
+        whole = whole or self.dag()
         if not _into_labels(whole, numbers):
             return whole
         try:
