@@ -96,7 +96,6 @@ def sparse_precision(
     2
     """
     deadline = deadline or Deadline()
-    size = len(matrix)
     diagonal = np.diagonal(matrix) + np.diagonal(penalties)
     precision, covariance = np.diag(1 / diagonal), np.diag(diagonal)
     log_determinant = -math.fsum(np.log(diagonal).tolist())
@@ -122,7 +121,6 @@ def sparse_precision(
             steps += search.steps
             if not is_wanted:
                 break
-    assert precision.shape == (size, size)
     return SparsePrecision(
         precision, covariance, log_determinant, gap, residual, steps, n_blocks, is_wanted
     )
@@ -251,9 +249,10 @@ class _Newton:
 
 def _factor(matrix: Matrix) -> Matrix | None:
     try:
-        return np.linalg.cholesky(matrix)
+        found: Matrix = np.linalg.cholesky(matrix).astype(np.float64, copy=False)
     except np.linalg.LinAlgError:
         return None
+    return found
 
 
 def _log_determinant(factor: Matrix) -> float:
