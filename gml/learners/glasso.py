@@ -8,8 +8,9 @@ scores (`gml.counts.rank_correlations`); a matrix with negative eigenvalues has 
 Folds of ranks are ranked on their own, and their loss is that of normal columns with these
 correlations; normal scores are those of all rows.
 
-An edge has −Θ_ij/√(Θ_ii·Θ_jj), the partial correlation of its ends given all other columns:
-penalised, so nearer to 0 than it should be, unless `refit` fits the graph again without a penalty.
+An edge has −Θ_ij/√(Θ_ii·Θ_jj), the partial correlation of its ends given all other columns. Where
+the penalty is chosen, Θ is the maximum-likelihood estimate on the graph that it gives (`refit`);
+where it is given, Θ is the penalised estimate, with partial correlations nearer to 0.
 
 A column with only one value is an error. Columns that determine one another are no problem for a
 penalty above 0; without a penalty they are an error.
@@ -103,7 +104,13 @@ class GlassoSettings:
     n_penalties: int = 100
     raw: bool = False
     transform: str = "none"
-    refit: bool = False
+    refit: bool | None = None
+    """Whether graphs are fitted again without a penalty: where it is chosen, by default."""
+
+    @property
+    def refits(self) -> bool:
+        """Whether graphs are fitted again without a penalty."""
+        return self.l1 is None if self.refit is None else self.refit
 
     def __post_init__(self) -> None:
         require_one_of("criterion", self.criterion, CRITERIA)
@@ -161,7 +168,7 @@ def graphical_lasso(
     if penalties[-1] == 0:
         _require_regular(sample.correlations, [names[j] for j in positions])
     splits = _splits(counter, positions, settings) if settings.criterion == "folds" else []
-    rule = Rule(settings.criterion, settings.gamma, settings.refit, threads or available_threads())
+    rule = Rule(settings.criterion, settings.gamma, settings.refits, threads or available_threads())
     path = walk_path(sample, penalties, rule, splits, deadline)
     if path.chosen is None or path.best is None:
         raise _no_estimate(path.complete)
@@ -182,7 +189,7 @@ def _no_estimate(is_over: bool) -> CannotAnswer:
     if not is_over:
         return CannotAnswer(f"{parameter('max_seconds')} ran out before the first penalty was done")
     return CannotAnswer(
-        f"{parameter('refit')}: too few rows for an estimate without a penalty; leave "
+        f"{parameter('refit')}: too few rows to fit this graph without a penalty; leave "
         f"{parameter('refit')} out, or raise {parameter('l1')}"
     )
 

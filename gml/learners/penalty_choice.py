@@ -8,11 +8,17 @@ The likelihood is that of n rows with correlations R and standard deviations s_i
 
     eBIC = −2 l(Θ) + k ln n + 4γ k ln p   (Foygel & Drton 2010, eq. 1)
 
-at the penalised Θ, as qgraph and huge have it, or at the Θ that is fitted again to the same graph
-without a penalty, as the paper has it. Of equal values the larger penalty wins. The path goes from
-the smallest penalty without an edge in equal ratios to a thousandth of it, or a tenth where there
-are no more rows than columns. It ends before where the edges of a graph cost more than the
-likelihood of the complete graph could still make up for, as graphs below hardly ever have fewer.
+at the Θ that is fitted again to the graph of a penalty without it, as the paper has it, or at the
+penalised Θ, as qgraph and huge have it, which takes far too many edges: what the penalty takes from
+strong edges, only a smaller penalty gives back. Of equal values the larger penalty wins. The path
+goes from the smallest penalty without an edge in equal ratios to a thousandth of it, or a tenth
+where there are no more rows than columns. It ends before where
+
+- the edges of a graph cost more than the likelihood of the complete graph could still make up for,
+  as graphs below hardly ever have fewer;
+- with fits without a penalty, ten graphs in a row had more than twice the edges of the best so far,
+  and ten more; or there is no such fit, or a column has as many neighbours as half the rows, when
+  the likelihood grows without bound.
 
 Held-out loss: the mean of −ln p over the rows of a fold, standardised with the means and deviations
 of the other rows; choice by one standard error (Breiman et al. 1984, section 3.4.3): the largest
@@ -40,6 +46,7 @@ Matrix = NDArray[np.float64]
 # Where the estimate without a penalty does not exist, Newton's steps lead further and further away.
 _NO_ESTIMATE_GAP = 1e-6
 _FAR = 1e8
+# How many penalties in a row have to look hopeless.
 _PAST = 10
 
 
@@ -144,6 +151,9 @@ class _Walk:
             return penalised
         if before is not None and self.fitted is not None and _same_graph(before, penalised):
             return self.fitted
+        neighbours = int(np.count_nonzero(penalised.precision, axis=0).max()) - 1
+        if 2 * (neighbours + 1) > self.sample.n:
+            return None
         free = np.where(penalised.precision != 0, 0.0, math.inf)
         fitted = sparse_precision(
             correlations, free, start=penalised.precision, deadline=deadline
@@ -201,6 +211,8 @@ def walk_path(
             count(number + 1)
             if _is_past(path.points) if splits else _is_beyond(path.points, cost, most):
                 break
+            if rule.refit and not splits and _is_crowded(path.points):
+                break
     if splits and path.points:
         # All estimates would take more memory than the one chosen takes time.
         path.best = _best_fold(path.points)
@@ -231,6 +243,12 @@ def _is_beyond(points: Sequence[PathPoint], cost: float, most: float | None) -> 
     if most is None:
         return False
     return cost * points[-1].edges - 2 * most > min(point.ebic for point in points)
+
+
+def _is_crowded(points: Sequence[PathPoint]) -> bool:
+    """Whether graphs have had many times the edges of the best one for a while."""
+    most = 2 * points[_best_ebic(points)].edges + 10
+    return len(points) > _PAST and all(point.edges > most for point in points[-_PAST:])
 
 
 def _is_past(points: Sequence[PathPoint]) -> bool:

@@ -28,7 +28,7 @@ def glasso(
     n_penalties: int | None = None,
     raw: bool = False,
     transform: str = "none",
-    refit: bool = False,
+    refit: bool | None = None,
     max_seconds: float | None = None,
     threads: int | None = None,
     asked: Mapping[str, Any] | None = None,
@@ -58,7 +58,8 @@ def glasso(
         `rank` or `normal` for correlations that no monotone change of a column changes: of ranks,
         or of normal scores.
     refit
-        Fit each graph of the path again without a penalty, and choose among these.
+        Fit graphs again without a penalty: by default where it is chosen, which is then a choice
+        among these fits, and not where `l1` is given.
     max_seconds
         Stop after this time with the penalties looked at so far; the result says so.
     threads
@@ -144,7 +145,7 @@ def _shown(settings: GlassoSettings) -> dict[str, Any]:
         else:
             chosen |= {"folds": settings.folds, "seed": settings.seed}
     scale = "covariance" if settings.raw else "correlation"
-    return {**chosen, "scale": scale, "transform": settings.transform, "refit": settings.refit}
+    return {**chosen, "scale": scale, "transform": settings.transform, "refit": settings.refits}
 
 
 def _found(result: GlassoResult) -> dict[str, Any]:

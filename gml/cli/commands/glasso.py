@@ -65,9 +65,10 @@ _options = keyword_options(
         "on another scale.",
     ),
     click.option(
-        "--refit",
-        is_flag=True,
-        help="Fit each graph again without a penalty, and choose among these.",
+        "--refit/--no-refit",
+        default=None,
+        help="Fit graphs again without a penalty, and choose among these; by default unless --l1 "
+        "is given.",
     ),
 )
 
@@ -78,7 +79,7 @@ _options = keyword_options(
     epilog="\b\nExamples:\n"
     "  gml glasso heights.csv                        # DOT on standard output\n"
     "  gml glasso heights.csv -o graph.svg           # a picture; negative edges are dashed\n"
-    "  gml glasso heights.csv --refit -f text        # partial correlations without shrinkage\n"
+    "  gml glasso heights.csv --gamma 0 -f text      # more edges, for people\n"
     "  gml glasso heights.csv --transform rank --folds 5 -o graph.json\n"
     "  gml glasso heights.csv --l1 0.1 --exclude id  # one penalty\n"
     "\n\b\n"
@@ -94,8 +95,9 @@ def command(data: DataRequest, keywords: dict[str, Any], out: GraphOutput) -> in
     """Learn an undirected graph of numeric columns by the graphical lasso.
 
     Columns are joined where the precision matrix, estimated with a penalty on its entries off the
-    diagonal, is not 0; edges carry "partial_correlation", given all other columns. All columns must
-    hold numbers. There may be more columns than rows.
+    diagonal, is not 0; edges carry "partial_correlation", given all other columns, as the estimate
+    without a penalty on the same graph has it. All columns must hold numbers. There may be more
+    columns than rows.
     """
     from gml.verbs.glasso import glasso
 
