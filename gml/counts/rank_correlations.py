@@ -3,7 +3,7 @@
 The nonparanormal (Liu, Lafferty & Wasserman 2009, JMLR 10:2295) is a normal distribution after an
 unknown increasing function of each column. Its correlations are
 
-    2·sin(π·ρ_S/6), ρ_S being Spearman's (Kruskal 1958; Liu et al. 2012, Ann. Stat. 40:2293, eq. 3.2),
+    2·sin(π·ρ_S/6), ρ_S being Spearman's (Liu et al. 2012, Ann. Stat. 40:2293, equation 3.2),
 
 or those of normal scores Φ⁻¹(rank/(n + 1)) (van der Waerden 1952). Tied values share the mean of
 their ranks; a row that counts w times takes w ranks. Ranks are halves, so Spearman's ρ is exact up
@@ -85,7 +85,8 @@ def rank_correlations(dataset: Dataset, columns: Sequence[int]) -> Numbers:
     --------
     >>> from gml.data.dataset import Variable
     >>> cells = (np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 8.0, 27.0, 5.0]))
-    >>> rank_correlations(Dataset((Variable("A", None), Variable("B", None)), cells), [0, 1]).round(4).tolist()
+    >>> data = Dataset((Variable("A", None), Variable("B", None)), cells)
+    >>> rank_correlations(data, [0, 1]).round(4).tolist()
     [[1.0, 0.4158], [0.4158, 1.0]]
     """
     ranked = rank_transformed(dataset, columns, "rank")
@@ -110,7 +111,8 @@ def without_negative_eigenvalues(matrix: Numbers) -> Repaired:
 
     Examples
     --------
-    >>> fixed = without_negative_eigenvalues(np.array([[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]]))
+    >>> impossible = np.array([[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]])
+    >>> fixed = without_negative_eigenvalues(impossible)
     >>> round(fixed.least, 12), fixed.matrix.round(4).tolist()[0]
     (-0.8, [1.0, 0.5, -0.5])
     """

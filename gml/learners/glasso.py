@@ -48,6 +48,7 @@ from gml.errors import (
     require_whole,
 )
 from gml.graph.graph import Graph, require_marks
+from gml.learners.checked_input import constant_among, require_variance
 from gml.learners.penalty_choice import PathPoint, Rule, Sample, Split, walk_path
 from gml.parameters import NUMBERS
 from gml.progress import Deadline, reporter
@@ -149,7 +150,11 @@ def graphical_lasso(
     Examples
     --------
     >>> import gml
-    >>> counter = gml.MemoryCounter(gml.read("sample_data/icecream.csv", numeric=["cones", "kelvin"]))
+    >>> names = ["number", "weight", "crop"]
+    >>> data = gml.read("sample_data/crops.csv", columns=names, numeric=names)
+    >>> found = graphical_lasso(gml.MemoryCounter(data), GlassoSettings(l1=0.1))
+    >>> found.graph.kind, found.graph.n_edges, found.precision.round(4).tolist()[0]
+    ('undirected', 3, [1.0604, 0.0324, -0.2715])
     """
     settings = settings or GlassoSettings()
     require_kinds("glasso", (NUMBERS,), counter.variables)
@@ -180,7 +185,7 @@ def graphical_lasso(
         path.points[path.best].l1,
         tuple(path.points),
         path.best,
-        least if least is not None and least < 0 else None,
+        least,
         path.complete,
     )
 
@@ -198,22 +203,20 @@ def _sample(
     counter: Counter, positions: list[int], settings: GlassoSettings
 ) -> tuple[Sample, float | None]:
     """All rows, the columns in the order of their names; the least eigenvalue of ranks."""
-    n = float(counter.n)
+    n, names = float(counter.n), [counter.variables[j].name for j in positions]
     if settings.transform == "none":
         moments = counter.moments(positions)
-        _require_variance(moments, [counter.variables[j].name for j in positions])
+        require_variance(moments, names)
         return _sample_of(moments, n, settings.raw), None
     rows = counter.require_rows(parameter("transform", settings.transform))
     if settings.transform == "normal":
         moments = moments_of(rank_transformed(rows, positions, "normal"), positions)
-        _require_variance(moments, [counter.variables[j].name for j in positions])
+        require_variance(moments, names)
         return _unitless(correlations_of(moments), n), None
-    _require_variance(moments_of(rows, positions), [counter.variables[j].name for j in positions])
-    fixed = without_negative_eigenvalues(rank_correlations(rows, positions))
-    is_raised = fixed.least < 0 and not np.array_equal(
-        fixed.matrix, rank_correlations(rows, positions)
-    )
-    return _unitless(fixed.matrix, n), fixed.least if is_raised else None
+    require_variance(moments_of(rows, positions), names)
+    matrix = rank_correlations(rows, positions)
+    fixed = without_negative_eigenvalues(matrix)
+    return _unitless(fixed.matrix, n), None if fixed.matrix is matrix else fixed.least
 
 
 def _sample_of(moments: Moments, n: float, is_raw: bool) -> Sample:
@@ -222,23 +225,6 @@ def _sample_of(moments: Moments, n: float, is_raw: bool) -> Sample:
 
 def _unitless(correlations: Matrix, n: float) -> Sample:
     return Sample(n, correlations, np.ones(len(correlations)))
-
-
-def _require_variance(moments: Moments, names: list[str], where: str = "") -> None:
-    constant = sorted(name for j, name in enumerate(names) if moments.cross[j][j] == 0)
-    if not constant:
-        return
-    have = "column {} has" if len(constant) == 1 else "columns {} have"
-    if where:
-        raise CannotAnswer(
-            f"{have.format(listing(constant))} only one value {where}; use fewer "
-            f"{parameter('folds')}, or {parameter('criterion', 'ebic')}"
-        )
-    it = "it" if len(constant) == 1 else "them"
-    raise DataError(
-        f"{have.format(listing(constant))} only one value, so no correlation; leave {it} out "
-        f"({parameter('exclude')})"
-    )
 
 
 def _penalties(sample: Sample, settings: GlassoSettings) -> list[float]:
@@ -274,23 +260,22 @@ def _splits(counter: Counter, positions: list[int], settings: GlassoSettings) ->
     rows = counter.require_rows(parameter("criterion", "folds"))
     names = [counter.variables[j].name for j in positions]
     found = []
-    # Folds are drawn from the numbers as they are, so that a transform changes no fold.
-    for rest, fold in folds_of(_tagged(rows, positions, settings), settings.folds, seed=settings.seed):
+    if settings.transform == "normal":
+        rows = rank_transformed(rows, positions, "normal")
+    for rest, fold in folds_of(rows, settings.folds, seed=settings.seed):
         found.append(_split(rest, fold, positions, names, settings))
     return found
-
-
-def _tagged(rows: Dataset, positions: list[int], settings: GlassoSettings) -> Dataset:
-    """Normal scores are those of all rows; ranks are made within folds."""
-    how = "normal" if settings.transform == "normal" else "none"
-    return rank_transformed(rows, positions, how)
 
 
 def _split(
     rest: Dataset, fold: Dataset, positions: list[int], names: list[str], settings: GlassoSettings
 ) -> Split:
     learned, tested = moments_of(rest, positions), moments_of(fold, positions)
-    _require_variance(learned, names, "outside a fold")
+    if constant := constant_among(learned, names):
+        raise CannotAnswer(
+            f"outside a fold there is only one value of {listing(constant)}; use fewer "
+            f"{parameter('folds')}, or {parameter('criterion', 'ebic')}"
+        )
     if settings.transform == "rank":
         matrix = without_negative_eigenvalues(rank_correlations(rest, positions)).matrix
         held_out = rank_correlations(fold, positions)

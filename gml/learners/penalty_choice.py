@@ -155,9 +155,7 @@ class _Walk:
         if 2 * (neighbours + 1) > self.sample.n:
             return None
         free = np.where(penalised.precision != 0, 0.0, math.inf)
-        fitted = sparse_precision(
-            correlations, free, start=penalised.precision, deadline=deadline
-        )
+        fitted = sparse_precision(correlations, free, start=penalised.precision, deadline=deadline)
         if not fitted.is_wanted or fitted.gap > _NO_ESTIMATE_GAP:
             return None
         if float(np.max(np.abs(fitted.precision))) > _FAR:
@@ -271,9 +269,7 @@ def _held_out(splits: Sequence[Split], found: Sequence[SparsePrecision | None]) 
     ]
 
 
-def _with_losses(
-    point: PathPoint, losses: Sequence[float], splits: Sequence[Split]
-) -> PathPoint:
+def _with_losses(point: PathPoint, losses: Sequence[float], splits: Sequence[Split]) -> PathPoint:
     sizes = np.array([split.size for split in splits])
     mean = float(sizes @ np.array(losses) / sizes.sum())
     error = float(np.std(losses, ddof=1)) / math.sqrt(len(losses))

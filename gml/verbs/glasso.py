@@ -78,9 +78,9 @@ def glasso(
     Examples
     --------
     >>> import gml
-    >>> result = gml.glasso("sample_data/exams.csv")
-    >>> result.graph.kind, result.graph.n_edges
-    ('undirected', 6)
+    >>> result = gml.glasso("sample_data/crops.csv")
+    >>> result.graph.kind, result.graph.n_edges, round(result.l1, 4)
+    ('undirected', 10, 0.108)
     """
     settings = _settings(
         l1=l1,
