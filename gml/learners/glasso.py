@@ -57,6 +57,7 @@ from gml.resources import available_threads, require_memory
 Matrix = NDArray[np.float64]
 
 CRITERIA = ("ebic", "folds")
+MOST_PENALTIES = 10_000
 # Matrices of all columns that one estimate holds at a time.
 _MATRICES = 24
 # The share of its variance that a column may have left given others, to be no function of them.
@@ -117,6 +118,11 @@ class GlassoSettings:
         require_one_of("criterion", self.criterion, CRITERIA)
         require_one_of("transform", self.transform, TRANSFORMS)
         require_whole(2, folds=self.folds, n_penalties=self.n_penalties)
+        if self.n_penalties > MOST_PENALTIES:
+            raise UsageError(
+                f"{parameter('n_penalties')} must be at most {MOST_PENALTIES}, not "
+                f"{self.n_penalties}"
+            )
         for name, value in (("gamma", self.gamma), ("l1", self.l1)):
             if value is not None and not 0 <= value < math.inf:
                 raise UsageError(f"{parameter(name)} must be 0 or more and finite, not {value}")

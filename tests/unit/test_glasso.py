@@ -48,9 +48,7 @@ def test_the_choice_is_that_of_the_whole_grid(seed, refit, gamma):
     for l1 in np.geomspace(largest, largest / 1000, 30):
         precision = sparse_precision(matrix, l1 * off).precision
         if refit:
-            precision = sparse_precision(
-                matrix, np.where(precision != 0, 0.0, math.inf)
-            ).precision
+            precision = sparse_precision(matrix, np.where(precision != 0, 0.0, math.inf)).precision
         edges = (np.count_nonzero(precision) - 7) // 2
         cost = edges * (math.log(90) + 4 * gamma * math.log(7))
         values.append(-2 * log_likelihood(rows, precision, matrix, deviations) + cost)

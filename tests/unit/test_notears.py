@@ -175,7 +175,9 @@ def test_time_is_up():
 def refused(error, words, **keywords):
     frame = named(equal_variance_rows(1, 4, 4, 20)[0])
     with pytest.raises(error, match=words):
-        gml.notears(frame.assign(same=1.0) if keywords.pop("constant", False) else frame, **keywords)
+        gml.notears(
+            frame.assign(same=1.0) if keywords.pop("constant", False) else frame, **keywords
+        )
 
 
 def test_what_is_refused():

@@ -20,7 +20,9 @@ def missed_by(matrix, precision, penalties):
     """By how much the conditions of Karush, Kuhn and Tucker are missed, from the definition."""
     slope = matrix - np.linalg.inv(precision)
     at_zero = np.maximum(np.abs(slope) - penalties, 0)
-    return float(np.where(precision == 0, at_zero, slope + penalties * np.sign(precision)).__abs__().max())
+    return float(
+        np.where(precision == 0, at_zero, slope + penalties * np.sign(precision)).__abs__().max()
+    )
 
 
 def objective(matrix, precision, penalties):

@@ -49,7 +49,7 @@ _options = keyword_options(
     ),
     click.option(
         "--n-penalties",
-        type=WholeRange(min=2),
+        type=WholeRange(min=2, max=10_000),
         default=100,
         show_default=True,
         metavar="N",
