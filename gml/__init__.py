@@ -83,6 +83,7 @@ if TYPE_CHECKING:
     from gml.verbs.fit_params import fit_params
     from gml.verbs.fit_params import fit_params as fit
     from gml.verbs.ges import ges
+    from gml.verbs.glasso import glasso
     from gml.verbs.hc import hc
     from gml.verbs.hc import hc as hill_climb
     from gml.verbs.help import help
@@ -91,6 +92,7 @@ if TYPE_CHECKING:
     from gml.verbs.maxent import maxent
     from gml.verbs.merge import merge
     from gml.verbs.mrf import mrf
+    from gml.verbs.notears import notears
     from gml.verbs.pc import pc
     from gml.verbs.profile import profile
     from gml.verbs.query import query
@@ -102,7 +104,9 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_LEARNING = ("average", "chowliu", "exact", "explain", "ges", "hc", "imap", "pc")
+_LEARNING = (
+    *("average", "chowliu", "exact", "explain", "ges", "glasso", "hc", "imap", "notears", "pc"),
+)
 _MODELS = ("convert", "crf", "fit_params", "maxent", "mrf", "query", "sample")
 _ABOUT_THEM = ("compare", "draw", "indtest", "report", "score")
 _TABLES = ("check", "count", "help", "merge", "profile", "rake", "verify")
@@ -245,6 +249,7 @@ __all__ = [
     "fit",
     "fit_params",
     "ges",
+    "glasso",
     "hc",
     "help",
     "hill_climb",
@@ -253,6 +258,7 @@ __all__ = [
     "maxent",
     "merge",
     "mrf",
+    "notears",
     "pc",
     "profile",
     "query",

@@ -3,6 +3,8 @@
 asia: Lauritzen & Spiegelhalter 1988, J. R. Statist. Soc. B 50:157-224.
 cancer: Korb & Nicholson 2010, Bayesian Artificial Intelligence, section 2.2.
 survey: Scutari & Denis 2014, Bayesian Networks: With Examples in R, chapter 1.
+crops: the same, chapter 2 (environment, genetic potential, vegetative mass, number and weight of
+seeds, and the crop of a plant).
 admissions: Bickel, Hammel & O'Connell 1975, Science 187:398-404 (counts by department).
 icecream: Eisner 2002, ACL Workshop on Effective Tools for Teaching NLP, pp. 10-18 (weather, and how
 many ice creams were eaten on each day of a diary).
@@ -116,6 +118,16 @@ SURVEY: dict[str, Node] = {
     ),
 }
 
+# Intercept, coefficients of the parents and standard deviation.
+CROPS: dict[str, tuple[float, dict[str, float], float]] = {
+    "environment": (50.0, {}, 10.0),
+    "genetics": (50.0, {}, 10.0),
+    "vegetative": (-10.35534, {"genetics": 0.5, "environment": 0.70711}, 5.0),
+    "number": (45.0, {"vegetative": 0.1}, 9.949874),
+    "weight": (15.0, {"vegetative": 0.7}, 7.141428),
+    "crop": (0.0, {"number": 0.3, "weight": 0.7}, 6.25),
+}
+
 ADMISSIONS = {
     "A": ((512, 313), (89, 19)),
     "B": ((353, 207), (17, 8)),
@@ -174,6 +186,19 @@ def sample(network: dict[str, Node], n: int, seed: int) -> list[list[str]]:
                     break
             row[name] = chosen
         rows.append(list(row.values()))
+    return rows
+
+
+def plants(n: int, seed: int) -> list[list[str]]:
+    """Draw plants: each node is its mean given its parents and a normal error, to two digits."""
+    draw = random.Random(seed).gauss
+    rows = []
+    for _ in range(n):
+        row: dict[str, float] = {}
+        for name, (mean, coefficients, sd) in CROPS.items():
+            expected = mean + sum(times * row[parent] for parent, times in coefficients.items())
+            row[name] = round(draw(expected, sd), 2)
+        rows.append([f"{value:.2f}" for value in row.values()])
     return rows
 
 
@@ -240,6 +265,7 @@ def main(folder: Path) -> None:
     write_csv(folder / "cancer.csv", list(CANCER), sample(CANCER, 2000, seed=2010))
     survey = with_gaps(sample(SURVEY, 1000, seed=2014), rate=0.05, seed=2)
     write_csv(folder / "survey_missing.csv", list(SURVEY), survey)
+    write_csv(folder / "crops.csv", list(CROPS), plants(500, seed=2014))
     write_csv(folder / "census.csv", ["Age", "Sex", "Residence", "count"], CENSUS)
     admissions = [
         [department, gender, answer, str(count)]

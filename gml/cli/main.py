@@ -26,6 +26,8 @@ GROUPS = {
         "ges": "Learn a CPDAG by greedy search over equivalence classes.",
         "exact": "Learn the DAG with the highest score, for certain.",
         "imap": "Learn a minimal I-map for an order of the variables.",
+        "glasso": "Learn an undirected graph of numbers: the graphical lasso.",
+        "notears": "Learn a DAG of numbers by continuous optimisation (DAGMA).",
         "average": "Learn how certain each edge is: average many graphs.",
         "explain": "Say why PC has an edge, or none, from its log.",
     },

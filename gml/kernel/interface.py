@@ -335,6 +335,18 @@ class Kernel(Protocol):
         self, columns: GroupedColumns, response: Response, rule: PathRule
     ) -> PenaltyPath: ...
 
+    def precision_step(
+        self,
+        gradient: Numbers,
+        covariance: Numbers,
+        precision: Numbers,
+        penalties: Numbers,
+        starts: Integers,
+        columns: Positions,
+        accuracy: float,
+        most_sweeps: int,
+    ) -> tuple[Numbers, int]: ...
+
     # ------------------------------------------------------------------ models
 
     def Elimination(

@@ -23,10 +23,13 @@ from gml.pictures.shares import share_in_words
 from gml.pictures.themes import Theme
 
 UNITS = {"mi": "nats"}
-_KNOWN = ("strength", "direction", "undirected", "coefficient", "coupling", "mi")
-_WORDS = {"mi": "mutual information"}
+_KNOWN = (
+    *("strength", "direction", "undirected", "coefficient", "coupling"),
+    *("partial_correlation", "mi"),
+)
+_WORDS = {"mi": "mutual information", "partial_correlation": "partial correlation"}
 _SHARES = ("strength", "direction", "undirected")
-_SIGNED = ("coefficient",)
+_SIGNED = ("coefficient", "partial_correlation")
 _NEVER_NEGATIVE = (*_SHARES, "mi")
 # How much of the range of widths and colours finite numbers have beside an infinite one.
 _FINITE = 0.75
@@ -45,7 +48,11 @@ def weight_of(graph: Graph) -> str | None:
     >>> weight_of(Graph.from_edges("ab", [("a", "-->", "b", {"mi": 0.1, "strength": 0.9})]))
     'strength'
     """
-    for attribute in ("strength", "coefficient", "coupling", "mi"):
+    known = ["strength", "coefficient", "coupling", "partial_correlation", "mi"]
+    if graph.learning.command == "notears":
+        # In the files of others, weights may be about the layout.
+        known.append("weight")
+    for attribute in known:
         if any(number_in(edge.attributes, attribute) is not None for edge in graph.edges()):
             return attribute
     return None

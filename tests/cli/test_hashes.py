@@ -21,6 +21,7 @@ def folder(gml, tmp_path):
     (tmp_path / "g.dot").write_text("digraph { a -> b; c }")
     (tmp_path / "h.dot").write_text("digraph { a -> b -> c }")
     (tmp_path / "k.json").write_text('{"forbid": [["a", "c"]]}')
+    (tmp_path / "n.csv").write_text("a,b\n1,2.5\n2,3\n4,1\n5,0.5\n")
     (tmp_path / "t.csv").write_text("a,count\nx,3\ny,5\n")
     schema = {"schema": "gml/1", "columns": {"a": {"levels": ["y", "x"]}}}
     (tmp_path / "s.json").write_text(json.dumps(schema))
@@ -49,6 +50,8 @@ CASES = [
     ("exact d.csv", {"data": "d.csv"}),
     ("exact d.csv --against g.dot --against h.dot", {"data": "d.csv", "against": ["g.dot", "h.dot"]}),
     ("average d.csv --by hc --bootstrap 2", {"data": "d.csv"}),
+    ("glasso n.csv", {"data": "n.csv"}),
+    ("notears n.csv", {"data": "n.csv"}),
     ("fit-params d.csv g.dot", {"data": "d.csv", "graph": "g.dot"}),
     ("mrf d.csv", {"data": "d.csv"}),
     ("mrf d.csv g.dot", {"data": "d.csv", "graph": "g.dot"}),

@@ -53,7 +53,8 @@ _BATCH = (
 )  # fmt: skip
 _NUMERIC = (
     "fit-params @ ngraph.dot --gaussian -o out.json", "pc @ --test fisher-z -f json", "score @ ngraph.dot --score bge",
-    "check @ gaussian.json -f json", "query gaussian.json --batch @ --target q",
+    "check @ gaussian.json -f json", "query gaussian.json --batch @ --target q", "glasso @ -f json", "glasso @ --folds 2 --transform rank -f text",
+    "glasso @ --l1 0.1 --missing drop -o out.svg", "notears @ -f json", "notears @ --raw --missing drop --max-seconds 5 -f text",
 )  # fmt: skip
 _GRAPHS = (
     "convert @ out.json", "convert @ out.dot", "convert @ out.graphml", "convert @ out.txt", "compare @ graph.dot -f json",
@@ -265,6 +266,12 @@ OPTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("average data.csv --by order-mcmc --iterations 20 --threshold={}", ("0.5", "1")),
     ("average data.csv --by mrf --bootstrap 2 --max-clique={}", ("1", "3")),
     ("average data.csv --by mrf --structure tree --bootstrap 2 --prune={}", ("bic", "g")),
+    ("glasso numbers.csv --l1={}", ("0", "0.5")),
+    ("glasso numbers.csv --gamma={}", ("0", "0.5")),
+    ("glasso numbers.csv --folds={}", ("2", "60")),
+    ("glasso numbers.csv --n-penalties={}", ("2", "30")),
+    ("notears numbers.csv --threshold={}", ("0", "0.5")),
+    ("notears numbers.csv --l1={}", ("0", "0.5")),
     ("help {}", ("tests", "pc", "nonsense")),
     (
         "completion bash --line={}",

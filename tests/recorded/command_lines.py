@@ -279,6 +279,11 @@ def _numbers() -> Iterator[str]:
     yield "gml indtest r/real/titanic_table.csv --all-pairs -f csv"
     yield "gml query r/networks/alarm.bif --target LVFAILURE --evidence HISTORY=TRUE -f json"
     yield "gml hc r/real/marks.csv --score bge -f text"
+    yield "gml glasso r/real/marks.csv -f text"
+    yield "gml glasso r/real/sachs_853.csv --transform rank --folds 3 -f json"
+    yield "gml glasso r/real/penguins.csv"
+    yield "gml notears r/real/marks.csv -f text"
+    yield "gml notears r/real/marks.csv --raw --threshold 0 -f json"
 
 
 def _errors() -> Iterator[str]:

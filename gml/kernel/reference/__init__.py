@@ -13,6 +13,7 @@ from gml.kernel.reference.orders import OrderChain, log_sum_sets, sum_orders
 from gml.kernel.reference.pair_sums import pair_sums
 from gml.kernel.reference.penalty_paths import penalty_path
 from gml.kernel.reference.permutation import information_loss_draws, permutation_draws
+from gml.kernel.reference.precision_step import precision_step
 from gml.kernel.reference.regressions import cholesky_pivots, partial_slopes, residuals_within
 from gml.kernel.reference.row_probability import row_log_probabilities
 from gml.kernel.reference.sampling import (
@@ -63,6 +64,7 @@ __all__ = [
     "partial_slopes",
     "penalty_path",
     "permutation_draws",
+    "precision_step",
     "read_csv",
     "recode",
     "residuals_within",
