@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -48,6 +48,8 @@ class CIResult:
     sufficient: bool = True
     varies: bool = True
     strata: int | None = None
+    details: Mapping[str, Any] | None = None
+    """What else the test says of the result: bandwidths, where the p-value is from."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,8 @@ class ResultArrays(Sequence[CIResult]):
     strata: NDArray[np.int64] | None = None
     strained: NDArray[np.bool_] | None = None
     """Whether the table is too sparse for the distribution that the p-value comes from."""
+    details: NDArray[np.object_] | None = None
+    """What else tests say of their results, a mapping each with the same names."""
 
     def __len__(self) -> int:
         return len(self.n)
@@ -83,6 +87,7 @@ class ResultArrays(Sequence[CIResult]):
             sufficient=sufficient,
             varies=bool(self.varies[k]),
             strata=None if self.strata is None else int(self.strata[k]),
+            details=None if self.details is None else self.details[k],
         )
 
     def __iter__(self) -> Iterator[CIResult]:
