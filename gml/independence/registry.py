@@ -62,6 +62,15 @@ class KnownTest(Entry):
         """Return what no p-value is below, by the values of all options."""
         return 0.0 if self.draws is None else 1 / (values[self.draws] + 1)
 
+    def require_conditional(self, what: str) -> None:
+        """Refuse a test of two columns alone for something that conditions on others."""
+        if not self.conditional:
+            known = [name for name, test in TESTS.items() if test.conditional]
+            others = " or ".join(parameter("test", name) for name in known[-2:])
+            raise UsageError(
+                f"{parameter('test', self.name)} tests two columns alone, and {what}; use {others}"
+            )
+
     def require_level(self, alpha: float, options: Mapping[str, Any]) -> None:
         """Refuse options with which the test could never reject at a level."""
         values = self.values(options)

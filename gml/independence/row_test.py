@@ -58,12 +58,8 @@ class RowTest(PValueTest):
     def batch(self, triples: Sequence[Triple]) -> ResultArrays:
         """Run many tests."""
         asked = list(triples)
-        if not self._facts.conditional and any(given for _, _, given in asked):
-            raise UsageError(
-                f"{parameter('test', self.name)} has no {parameter('given')}: it tests "
-                f"independence of two columns alone; use {parameter('test', 'kci')} or "
-                f"{parameter('test', 'rcit')}"
-            )
+        if any(given for _, _, given in asked):
+            self._facts.require_conditional("others are given")
         data = self._counter.require_rows(self.name)
         widest = max((len(given) + 2 for _, _, given in asked), default=2)
         need = self.bytes_needed(data.n, widest)
