@@ -49,7 +49,7 @@ class DistanceCorrelationTest(DrawnNullTest):
     detail_names = ("dcov", "null", "permutations")
     null_of_many = THREE_MOMENT
 
-    def bytes_needed(self, n: int, n_columns: int) -> int:
+    def bytes_needed(self, n: int, given_points: int) -> int:
         """Rows with their sums, in two rooms, and a few columns."""
         return 160 * n
 

@@ -40,7 +40,7 @@ class HsicTest(DrawnNullTest):
 
     detail_names = ("hsic", "bandwidth_x", "bandwidth_y", "null", "permutations")
 
-    def bytes_needed(self, n: int, n_columns: int) -> int:
+    def bytes_needed(self, n: int, given_points: int) -> int:
         """Two matrices, and the squared distances with a copy for their median, or a square."""
         return 24 * n * n
 

@@ -76,9 +76,9 @@ class KciTest(RowTest):
         "null",
     )
 
-    def bytes_needed(self, n: int, n_columns: int) -> int:
+    def bytes_needed(self, n: int, given_points: int) -> int:
         """Matrices of x, y and their products; with Z also directions for each bandwidth."""
-        return 8 * n * n * (5 if n_columns == 2 else 11)
+        return 8 * n * n * (11 if given_points else 5)
 
     def outcome(
         self, columns: Sequence[RowColumn], key: tuple[int, int], threads: int

@@ -9,10 +9,11 @@ there are more than `features`, as many random signs, whose products have the me
 are equal; in Z they are points (`RowColumn.standardised`). The bandwidth is √(median(d² > 0)/2)
 over at most 500 rows, at even distances in the sorted order.
 
-Ridge regressions on the features of Z, with penalties chosen by generalised cross-validation, leave
-residuals f of x and g of y. With C = Σ f g'/n the statistic is n‖C‖², and its null distribution
-Σ λ_k χ²₁ with λ_k the eigenvalues of Σ (f⊗g)(f⊗g)'/n, times what residuals lose (`lost_variance`).
-Its tail is that of a χ² distribution with the same three cumulants (`weighted_chi2`).
+Ridge regressions on the features of Z leave residuals f of x and g of y; for each, the penalty and
+the bandwidth of Z (that of the median or half of it) are chosen by generalised cross-validation.
+With C = Σ f g'/n the statistic is n‖C‖², and its null distribution Σ λ_k χ²₁ with λ_k the
+eigenvalues of Σ (f⊗g)(f⊗g)'/n, times what residuals lose (`lost_variance`). Its tail is that of a
+χ² distribution with the same three cumulants (`weighted_chi2`).
 
 Deviations from the paper and its R package: there, 5 features of y and 5 of (x, Z) are used, and
 none of x alone; regressions have a penalty of 10⁻¹⁰, so that with 100 features and 100 rows nothing
@@ -49,6 +50,7 @@ _BANDWIDTH_ROWS = 500
 _BLOCK = 1 << 12
 # In units of the number of rows.
 _PENALTIES = tuple(10.0 ** (k / 2) for k in range(-12, 5))
+_WIDTHS = (0.5, 1.0)
 _SHARE_OF_Z = 0.5
 _NOTHING = 1e-20
 
@@ -60,17 +62,18 @@ class RcitTest(RowTest):
     detail_names = (
         "bandwidth_x",
         "bandwidth_y",
-        "bandwidth_given",
+        "bandwidth_given_x",
+        "bandwidth_given_y",
         "regulariser_x",
         "regulariser_y",
         "null",
     )
 
-    def bytes_needed(self, n: int, n_columns: int) -> int:
-        """Features, three times over while they are turned, and the products of a block."""
+    def bytes_needed(self, n: int, given_points: int) -> int:
+        """Features, some while they are turned, directions, and the products of a block."""
         features = self._options["features"]
-        of_z = self._options["given_features"] + 255 * (n_columns - 2) if n_columns > 2 else 0
-        return 8 * int(3 * n * (3 * features + of_z) + (_BLOCK + 2 * features**2) * 2 * features**2)
+        of_z = self._options["given_features"] + given_points if given_points else 0
+        return 8 * int(n * (9 * features + 5 * of_z) + (_BLOCK + 2 * features**2) * 2 * features**2)
 
     def outcome(
         self, columns: Sequence[RowColumn], key: tuple[int, int], threads: int
@@ -92,15 +95,17 @@ class RcitTest(RowTest):
             points = joint_points(columns[2:])
             sigma = _bandwidth(points)
             both = _joint_features(x, sigma_x, points * (_SHARE_OF_Z / sigma), number, draws)
-            of_z = draws.fourier(points / sigma, self._options["given_features"])
-            directions = directions_of(_standardised(np.vstack([points, of_z])), sigma)
-            check_stopped()
+            choices = [
+                _directions(points, width * sigma, self._options["given_features"], draws)
+                for width in _WIDTHS
+            ]
             f = _standardised(np.vstack([f, both]))
-            smooth_x, smooth_y = _smoother(f, directions), _smoother(g, directions)
+            smooth_x, smooth_y = _smoother(f, choices), _smoother(g, choices)
             f, g = smooth_x.residuals(f), smooth_y.residuals(g)
             lost = lost_variance(smooth_x, smooth_y, n)
             details |= {
-                "bandwidth_given": sigma,
+                "bandwidth_given_x": smooth_x.directions.label,
+                "bandwidth_given_y": smooth_y.directions.label,
                 "regulariser_x": smooth_x.penalty / n,
                 "regulariser_y": smooth_y.penalty / n,
             }
@@ -184,12 +189,23 @@ def _joint_features(
     return np.asarray(signs[:, x.codes] * draws.fourier(of_z, number))
 
 
-def _smoother(features: Numbers, directions: Directions) -> Smoother:
+def _directions(points: Numbers, bandwidth: float, number: int, draws: _Draws) -> Directions:
+    """The directions of Z and of its features; they are called by the bandwidth."""
+    check_stopped()
+    features = draws.fourier(points / bandwidth, number)
+    return directions_of(_standardised(np.vstack([points, features])), bandwidth)
+
+
+def _smoother(features: Numbers, choices: Sequence[Directions]) -> Smoother:
+    """The regression of features."""
+    check_stopped()
     n = features.shape[1]
-    on = features @ directions.rows.T
-    squares = np.einsum("ij,ij->j", on, on)
+    squares = []
+    for directions in choices:
+        on = features @ directions.rows.T
+        squares.append(np.einsum("ij,ij->j", on, on))
     penalties = [n * penalty for penalty in _PENALTIES]
-    return best_smoother([directions], [squares], float(np.vdot(features, features)), n, penalties)
+    return best_smoother(choices, squares, float(np.vdot(features, features)), n, penalties)
 
 
 def _products(f: Numbers, g: Numbers) -> Numbers:

@@ -43,8 +43,11 @@ class RowTest(PValueTest):
     """What a result says besides; names that end in _x or _y are those of x and y as asked."""
 
     @abstractmethod
-    def bytes_needed(self, n: int, n_columns: int) -> int:
-        """The most memory that a test of so many rows and columns takes."""
+    def bytes_needed(self, n: int, given_points: int) -> int:
+        """The most memory that a test of n rows takes.
+
+        Columns that are given have so many rows of points: one for numbers, one for each label.
+        """
 
     @abstractmethod
     def outcome(
@@ -61,7 +64,8 @@ class RowTest(PValueTest):
         if any(given for _, _, given in asked):
             self._facts.require_conditional("others are given")
         data = self._counter.require_rows(self.name)
-        widest = max((len(given) + 2 for _, _, given in asked), default=2)
+        points = [len(variable.levels or "x") for variable in data.variables]
+        widest = max((sum(points[j] for j in given) for _, _, given in asked), default=0)
         need = self.bytes_needed(data.n, widest)
         require_memory(need, None, f"{self.name} of {data.n} rows", self._way_out())
         threads = self._threads or available_threads()

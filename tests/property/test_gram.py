@@ -105,7 +105,9 @@ def test_sums_of_products_of_distances(pairs):
     kernel = pytest.importorskip("gml.kernel._kernel")
     x, y = (np.array(column, dtype=float) for column in zip(*sorted(pairs), strict=True))
     expected = sum(
-        abs(a - b) * abs(c - d) for a, c in zip(x, y, strict=True) for b, d in zip(x, y, strict=True)
+        abs(a - b) * abs(c - d)
+        for a, c in zip(x, y, strict=True)
+        for b, d in zip(x, y, strict=True)
     )
     assert kernel.distance_product(x, y) == expected
     assert reference.distance_product(x, y) == expected
