@@ -21,6 +21,9 @@ from gml.independence.row_columns import RowColumn
 
 Numbers = NDArray[np.float64]
 
+# What an incomplete factor may leave of the trace, which is the number of rows.
+_REST = 1e-6
+
 
 class Gram(NamedTuple):
     """A kernel matrix, and its bandwidth if the kernel is Gaussian."""
@@ -38,7 +41,7 @@ def median_bandwidth(points: Numbers) -> float:
     2.0000000000000004
     """
     squares = kernel.active().squared_distances(np.ascontiguousarray(points))
-    return math.sqrt(float(np.median(squares[squares > 0])) / 2)
+    return math.sqrt(float(np.median(squares[squares > 0], overwrite_input=True)) / 2)
 
 
 def gaussian(points: Numbers, bandwidth: float) -> Numbers:
@@ -79,6 +82,27 @@ def power_traces(matrix: Numbers) -> tuple[float, float, float]:
         total_product(matrix, matrix),
         total_product(matrix @ matrix, matrix),
     )
+
+
+def centred_traces(column: RowColumn, gram: Gram) -> tuple[float, float, float]:
+    """The same of the centred kernel matrix of one column, without the product of matrices.
+
+    The cube is that of a matrix with the same eigenvalues but for zeros: of an incomplete Cholesky
+    factor of numbers, of n(diag(p) − pp') for labels with the shares p.
+    """
+    if column.codes is not None:
+        n = len(column.codes)
+        shares = np.bincount(column.codes) / n
+        small = n * (np.diag(shares) - np.outer(shares, shares))
+    else:
+        assert gram.bandwidth is not None
+        scale = 0.5 / math.ldexp(gram.bandwidth, -column.exponent) ** 2
+        points = column.scaled[None, :]
+        factor = kernel.active().gaussian_factor(points, scale, _REST, points.shape[1])
+        factor -= factor.mean(axis=1)[:, None]
+        small = factor @ factor.T
+    first, second = float(np.trace(gram.matrix)), total_product(gram.matrix, gram.matrix)
+    return first, second, power_traces(small)[2]
 
 
 def null_sums(

@@ -23,9 +23,9 @@ import numpy as np
 from gml import kernel
 from gml.independence.gram_matrices import (
     centred,
+    centred_traces,
     gram_of,
     null_sums,
-    power_traces,
     total_product,
 )
 from gml.independence.row_columns import RowColumn
@@ -48,7 +48,8 @@ class HsicTest(DrawnNullTest):
         self, columns: Sequence[RowColumn], key: tuple[int, int], threads: int
     ) -> tuple[float, float, Details]:
         """n·HSIC, ln p and details."""
-        (of_x, sigma_x), (of_y, sigma_y) = (gram_of(column) for column in columns)
+        grams = [gram_of(column) for column in columns]
+        (of_x, sigma_x), (of_y, sigma_y) = grams
         n = len(of_x)
         mean = (1 - float(of_x.mean())) * (1 - float(of_y.mean()))
         of_x, of_y = centred(of_x), centred(of_y)
@@ -63,7 +64,8 @@ class HsicTest(DrawnNullTest):
 
             log_p = self.drawn_log_p(exceeds, threads)
         elif null == THREE_MOMENT:
-            sums = null_sums(power_traces(of_x), power_traces(of_y), n)
+            traces_x, traces_y = map(centred_traces, columns, grams)
+            sums = null_sums(traces_x, traces_y, n)
             log_p = log_weighted_chi2_upper(product / n, sums)
         else:
             spread = 2 * (n - 4) * (n - 5) / (n * (n - 1) * (n - 2) * (n - 3))

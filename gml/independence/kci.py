@@ -17,8 +17,9 @@ Deviations from the paper, and from causal-learn, which follows its authors' pro
 - λ is multiplied by what residuals lose (`lost_variance`), which matters when there are few rows.
 - Three cumulants rather than two, of all eigenvalues rather than those above 10⁻⁵ of the largest.
 
-The kernel matrix of Z is taken as G'G, an incomplete Cholesky decomposition with a rest of trace
-10⁻⁴, a tenth of the smallest ε; with n rows and rank r the test takes n²(r + n) steps.
+The kernel matrix of Z is taken as G'G, an incomplete Cholesky decomposition with a rest of 10⁻³ per
+row, a tenth of the smallest ε, or (n/1000)² of that with fewer rows than 1000, where time does not
+matter. With rank r the test takes n²(r + n) steps.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from numpy.typing import NDArray
 from gml import kernel
 from gml.independence.gram_matrices import (
     centred,
+    centred_traces,
     gaussian,
     gram_of,
     joint_points,
@@ -53,9 +55,10 @@ from gml.stopping import check_stopped
 
 Numbers = NDArray[np.float64]
 
-_PENALTIES = tuple(10.0 ** (k / 2) for k in range(-6, 5))
+_PENALTIES = tuple(10.0 ** (k / 2) for k in range(-4, 5))
 _WIDTHS = (0.5, 1.0, 2.0)
-_REST = 1e-4
+_REST_PER_ROW = 1e-3
+_MANY_ROWS = 1000
 # Half of Z besides x, as the paper has it.
 _SHARE_OF_Z = 0.5
 # Residuals below this share of what there was are rounding.
@@ -84,12 +87,14 @@ class KciTest(RowTest):
         self, columns: Sequence[RowColumn], key: tuple[int, int], threads: int
     ) -> tuple[float, float, Details]:
         """T, ln p and details."""
-        (of_x, sigma_x), (of_y, sigma_y) = (gram_of(column) for column in columns[:2])
+        grams = [gram_of(column) for column in columns[:2]]
+        (of_x, sigma_x), (of_y, sigma_y) = grams
         n = len(of_x)
         details = {"bandwidth_x": sigma_x, "bandwidth_y": sigma_y, "null": THREE_MOMENT}
         if len(columns) == 2:
             of_x, of_y = centred(of_x), centred(of_y)
-            sums = null_sums(power_traces(of_x), power_traces(of_y), n)
+            traces_x, traces_y = map(centred_traces, columns, grams)
+            sums = null_sums(traces_x, traces_y, n)
             statistic = total_product(of_x, of_y) / n
             return statistic, log_weighted_chi2_upper(statistic, sums), details
         points = joint_points(columns[2:])
@@ -97,10 +102,9 @@ class KciTest(RowTest):
         of_x *= gaussian(points * _SHARE_OF_Z, sigma)
         of_x, of_y = centred(of_x), centred(of_y)
         choices = [_directions(points, sigma, width) for width in _WIDTHS]
-        x, y = _smoother(of_x, choices), _smoother(of_y, choices)
+        (x, products), (y, left_of_y) = (_regressed(gram, choices) for gram in (of_x, of_y))
         size = np.trace(of_x) * np.trace(of_y)
-        products = x.residual_gram(of_x)
-        products *= y.residual_gram(of_y)
+        products *= left_of_y
         check_stopped()
         details |= {
             "bandwidth_given_x": x.directions.label,
@@ -121,15 +125,18 @@ def _directions(points: Numbers, sigma: float, width: float) -> Directions:
     """The eigenvectors of the centred kernel matrix of Z; they are called by the bandwidth."""
     bandwidth = width * sigma
     n = points.shape[1]
-    factor = kernel.active().gaussian_factor(points, 0.5 / bandwidth**2, _REST, n)
+    rest = n * _REST_PER_ROW * min(1.0, n / _MANY_ROWS) ** 2
+    factor = kernel.active().gaussian_factor(points, 0.5 / bandwidth**2, rest, n)
     return directions_of(factor - factor.mean(axis=1)[:, None], bandwidth)
 
 
-def _smoother(gram: Numbers, choices: Sequence[Directions]) -> Smoother:
-    """The regression of the features of a centred kernel matrix."""
-    squares = []
+def _regressed(gram: Numbers, choices: Sequence[Directions]) -> tuple[Smoother, Numbers]:
+    """The regression of the features of a centred kernel matrix, and what it leaves of it."""
+    on, squares = [], []
     for directions in choices:
         check_stopped()
-        on = directions.rows @ gram
-        squares.append(np.maximum(np.einsum("ij,ij->i", on, directions.rows), 0.0))
-    return best_smoother(choices, squares, float(np.trace(gram)), len(gram), _PENALTIES)
+        on.append(directions.rows @ gram)
+        squares.append(np.maximum(np.einsum("ij,ij->i", on[-1], directions.rows), 0.0))
+    smoother = best_smoother(choices, squares, float(np.trace(gram)), len(gram), _PENALTIES)
+    (chosen,) = (k for k, directions in enumerate(choices) if directions is smoother.directions)
+    return smoother, smoother.residual_gram(gram, on[chosen])

@@ -44,10 +44,17 @@ class Smoother(NamedTuple):
         found: Numbers = columns - (on * (1 - self.left)) @ self.directions.rows
         return found
 
-    def residual_gram(self, gram: Numbers) -> Numbers:
-        """R·K·R for a symmetric matrix."""
-        half = self.residuals(gram)
-        return self.residuals(np.ascontiguousarray(half.T))
+    def residual_gram(self, gram: Numbers, on: Numbers) -> Numbers:
+        """R·K·R for a symmetric matrix K, of which UK is known.
+
+        This is K − U'W − W'U with W = D·UK − ½·D·UKU'·D·U and D = diag(1 − r).
+        """
+        rows, taken = self.directions.rows, (1 - self.left)[:, None]
+        half = taken * (on - (on @ rows.T * (0.5 * taken.T)) @ rows)
+        change = rows.T @ half
+        found: Numbers = gram - change
+        found -= change.T
+        return found
 
     def left_of_rows(self) -> Numbers:
         """The diagonal of R²: the variance that is left of each row of white noise."""

@@ -65,6 +65,20 @@ def test_hsic_by_its_definition(x, y):
         assert result.statistic == pytest.approx(np.trace(k @ l) / 37, rel=1e-10)
 
 
+@pytest.mark.parametrize(("x", "y"), [("x", "y"), ("x", "kind"), ("group", "kind")])
+def test_the_null_distribution_without_z_by_eigenvalues(x, y):
+    columns = mixed_table(40)
+    values = [np.linalg.eigvalsh(centred(gram_by_hand(columns[name]))) for name in (x, y)]
+    weights = np.outer(*values).ravel() / (40 * 39)
+    first, second, third = (np.sum(weights**power) for power in (1, 2, 3))
+    df = second**3 / third**2
+    scipy_stats = pytest.importorskip("scipy.stats")
+    for test, options in (("kci", {}), ("hsic", {"null": "three-moment"})):
+        result = asked(test, columns, x, y, **options)
+        moved = (result.statistic - first) * math.sqrt(df / second) + df
+        assert result.log_p == pytest.approx(scipy_stats.chi2.logsf(moved, df), abs=1e-6)
+
+
 def distances(values):
     values = np.asarray(values)
     if values.dtype.kind == "f":
