@@ -18,7 +18,7 @@ Deviations from the paper, and from causal-learn, which follows its authors' pro
 - Three cumulants rather than two, of all eigenvalues rather than those above 10⁻⁵ of the largest.
 
 The kernel matrix of Z is taken as G'G, an incomplete Cholesky decomposition with a rest of 10⁻³ per
-row, a tenth of the smallest ε, or (n/1000)² of that with fewer rows than 1000, where time does not
+row, a third of the smallest ε, or (n/1000)² of that with fewer rows than 1000, where time does not
 matter. With rank r the test takes n²(r + n) steps.
 """
 
