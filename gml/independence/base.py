@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -50,6 +50,8 @@ class CIResult:
     strata: int | None = None
     test: str | None = None
     """The test of `gml.TESTS` that made it, if the one asked left that open."""
+    details: Mapping[str, Any] | None = None
+    """What else the test says of the result: bandwidths, where the p-value is from."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,8 @@ class ResultArrays(Sequence[CIResult]):
     """Whether the table is too sparse for the distribution that the p-value comes from."""
     by: NDArray[np.int8] | None = None
     """Which of `gml.TESTS` made each, by its place; −1, or no column, if it is the one asked."""
+    details: NDArray[np.object_] | None = None
+    """What else tests say of their results, a mapping each with the same names."""
 
     def __len__(self) -> int:
         return len(self.n)
@@ -88,6 +92,7 @@ class ResultArrays(Sequence[CIResult]):
             varies=bool(self.varies[k]),
             strata=None if self.strata is None else int(self.strata[k]),
             test=None if self.by is None or self.by[k] < 0 else list(TESTS)[self.by[k]],
+            details=None if self.details is None else self.details[k],
         )
 
     def __iter__(self) -> Iterator[CIResult]:

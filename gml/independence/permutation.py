@@ -8,7 +8,6 @@ of a run do not change them. If B is too small to reach α, there is no result.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Sequence
 
@@ -20,6 +19,7 @@ from gml.counts.counter import Triple, tables_of
 from gml.errors import CannotAnswer, parameter
 from gml.independence.base import INSUFFICIENT, CIResult, PValueTest, ResultArrays
 from gml.independence.contingency import describe, is_sufficient
+from gml.independence.seeding import test_key
 from gml.kernel.pool import in_order
 from gml.progress import reporter
 from gml.resources import available_threads
@@ -45,7 +45,8 @@ class PermutationTest(PValueTest):
         log_p = np.zeros(len(triples))
         for k, counts in enumerate(self._counter.tables(sets)):
             if sufficient[k] and found.df_adjusted[k] > 0:
-                key = self._key([self.names[j] for j in (*sets[k].axes, *sets[k].given)])
+                names = [self.names[j] for j in (*sets[k].axes, *sets[k].given)]
+                key = test_key(self._options["seed"], names)
                 log_p[k] = self._log_p(counts.table, float(found.g[k]), key)
             reporter().advance("testing", k + 1, len(triples))
         statistic = np.ascontiguousarray(found.g)
@@ -65,12 +66,6 @@ class PermutationTest(PValueTest):
             exceeding += found
             reporter().advance("permuting", done, len(starts))
         return math.log((1 + exceeding) / (total + 1))
-
-    def _key(self, names: Sequence[str]) -> tuple[int, int]:
-        # Lengths keep ("a", "bc") and ("ab", "c") apart.
-        parts = [str(self._options["seed"]), *(f"{len(name)}:{name}" for name in names)]
-        digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).digest()
-        return int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:16], "little")
 
     def verdict(self, result: CIResult, alpha: float, log_p: float | None = None) -> str:
         """Dependent iff p ≤ α; no verdict when even the smallest p possible is above α."""

@@ -40,6 +40,8 @@ class KnownTest(Entry):
     """Whether it has a p-value, and so a level α."""
     df_rule: str | None = None
     """How degrees of freedom are counted, where there are any and no option says it."""
+    conditional: bool = True
+    """Whether it takes a conditioning set."""
     draws: str | None = None
     """The option with the number B of tables drawn: no p-value is then below 1/(B + 1)."""
 
@@ -59,6 +61,15 @@ class KnownTest(Entry):
     def least_p(self, values: Mapping[str, Any]) -> float:
         """Return what no p-value is below, by the values of all options."""
         return 0.0 if self.draws is None else 1 / (values[self.draws] + 1)
+
+    def require_conditional(self, what: str) -> None:
+        """Refuse a test of two columns alone for something that conditions on others."""
+        if not self.conditional:
+            known = [name for name, test in TESTS.items() if test.conditional]
+            others = " or ".join(parameter("test", name) for name in known[-2:])
+            raise UsageError(
+                f"{parameter('test', self.name)} tests two columns alone, and {what}; use {others}"
+            )
 
     def require_level(self, alpha: float, options: Mapping[str, Any]) -> None:
         """Refuse options with which the test could never reject at a level."""
@@ -82,7 +93,13 @@ DF = Option(
 )
 _LOG_BF = Option("log_bf", "real", 0.0, "Dependent if ln of the Bayes factor is above this")
 _PERMUTATIONS = Option(
-    "permutations", "whole", 5000, "Tables to draw", least=1, most=10**9, metavar="B"
+    "permutations",
+    "whole",
+    5000,
+    "Tables or permutations to draw",
+    least=1,
+    most=10**9,
+    metavar="B",
 )
 _TRANSFORM = Option(
     "transform",
@@ -92,6 +109,20 @@ _TRANSFORM = Option(
     choices=("none", "rank", "normal"),
 )
 _SEED = Option("seed", "seed", 0, "Of the random numbers")
+
+_NULL = Option(
+    "null",
+    "choice",
+    "auto",
+    "Where p is from; auto: permutations below 200 rows, then gamma (hsic) or three-moment (dcor)",
+    choices=("auto", "gamma", "three-moment", "permutation"),
+)
+_FEATURES = Option(
+    "features", "whole", 10, "Random features of each of the two columns", least=1, most=100
+)
+_GIVEN_FEATURES = Option(
+    "given_features", "whole", 100, "Random features of what is given", least=1, most=2000
+)
 
 TESTS: dict[str, KnownTest] = {
     test.name: test
@@ -190,6 +221,49 @@ TESTS: dict[str, KnownTest] = {
             columns=(LABELS, NUMBERS),
             options=(_TRANSFORM,),
             df_rule="parameters",
+        ),
+        KnownTest(
+            name="hsic",
+            home="gml.independence.hsic:HsicTest",
+            summary="HSIC of two columns of any kind",
+            statistic="n·HSIC",
+            formula="Σ K̃L̃/n, Gaussian or delta kernels",
+            rule="p ≤ α, by permutations or a gamma distribution",
+            columns=(LABELS, NUMBERS),
+            conditional=False,
+            options=(_NULL, _PERMUTATIONS, _SEED),
+            draws="permutations",
+        ),
+        KnownTest(
+            name="dcor",
+            home="gml.independence.distance_correlation:DistanceCorrelationTest",
+            summary="the distance correlation of two columns of any kind",
+            statistic="dCor",
+            formula="√(dCov²(x,y)/√(dCov²(x,x)·dCov²(y,y)))",
+            rule="p ≤ α, by permutations or as a weighted sum of χ²₁",
+            columns=(LABELS, NUMBERS),
+            conditional=False,
+            options=(_NULL, _PERMUTATIONS, _SEED),
+            draws="permutations",
+        ),
+        KnownTest(
+            name="kci",
+            home="gml.independence.kci:KciTest",
+            summary="kernel conditional independence, for up to some thousand rows",
+            statistic="T/n",
+            formula="Σ K̃L̃/n, what ridge regressions on Z leave of the kernels",
+            rule="p ≤ α, weighted sum of χ²₁",
+            columns=(LABELS, NUMBERS),
+        ),
+        KnownTest(
+            name="rcit",
+            home="gml.independence.rcit:RcitTest",
+            summary="the same by random features, for many rows",
+            statistic="n·‖C‖²",
+            formula="n‖C‖², C the covariances of what ridge regressions on Z leave of features",
+            rule="p ≤ α, weighted sum of χ²₁",
+            columns=(LABELS, NUMBERS),
+            options=(_FEATURES, _GIVEN_FEATURES, _SEED),
         ),
     )
 }

@@ -347,6 +347,30 @@ class Kernel(Protocol):
         most_sweeps: int,
     ) -> tuple[Numbers, int]: ...
 
+    # ------------------------------------------------------------------ kernels and distances
+
+    def squared_distances(self, points: Numbers) -> Numbers: ...
+
+    def gaussian_gram(self, points: Numbers, scale: float) -> Numbers: ...
+
+    def centre_gram(self, gram: Numbers) -> None: ...
+
+    def permuted_products(
+        self, a: Numbers, b: Numbers, key: tuple[int, int], first: int, last: int
+    ) -> Numbers: ...
+
+    def gaussian_factor(
+        self, points: Numbers, scale: float, tolerance: float, most: int
+    ) -> Numbers: ...
+
+    def fourier_features(self, points: Numbers, weights: Numbers, phases: Numbers) -> Numbers: ...
+
+    def distance_product(self, x: Numbers, y: Numbers) -> float: ...
+
+    def permuted_distance_products(
+        self, x: Numbers, y: Numbers, key: tuple[int, int], first: int, last: int
+    ) -> Numbers: ...
+
     # ------------------------------------------------------------------ models
 
     def Elimination(

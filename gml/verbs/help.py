@@ -101,7 +101,7 @@ Content = tuple[str, list[dict[str, Any]]]
 def _tests() -> Content:
     about = (
         f"Tests of independence of x and y given Z, for {parameter('test')}. A test for labels "
-        "counts a table; one for numbers uses covariances."
+        "counts a table; one for numbers uses covariances; those for both look at rows."
     )
     return about, [_test_entry(test) for test in TESTS.values()]
 

@@ -96,6 +96,7 @@ def imap(
         _refuse_scores_options(edge_penalty, options)
         chosen, reading = choose_test(test, alpha, options, default_alpha=ALPHA, df="adjusted")
         chosen.require_reachable_level()
+        chosen.require_conditional("an order needs tests given what comes first")
     else:
         _refuse_tests_options({"test": test, "alpha": alpha, **options})
         chosen, reading = choose_score(score, edge_penalty or 0.0, options)

@@ -81,6 +81,7 @@ class TestReport:
                 "n": result.n,
                 "alpha": self.alpha,
                 "verdict": self.test.verdict(result, self.alpha or 0.0, log_p),
+                **(result.details or {}),
             }
 
     def __getitem__(self, k: int) -> Record:

@@ -29,6 +29,7 @@ from gml.cli.shared.test_options import test_options
     "  gml indtest small.csv A B --test permutation --permutations 20000 --seed 1\n"
     "  gml indtest heights.csv father son --test fisher-z --transform rank\n"
     "  gml indtest people.csv age sex --given income --numeric age,income\n"
+    "  gml indtest heights.csv father son --given sex --numeric father,son --test kci\n"
     "\n\b\n"
     "Exit codes with --expect: 0 as expected, 1 not, 4 the data cannot tell.",
 )
@@ -68,7 +69,8 @@ def command(
 
     The report has the statistic, degrees of freedom, p-value and its logarithm, the mutual
     information in nats, Cramér's V and a verdict: independent, dependent, or insufficient when the
-    data cannot tell.
+    data cannot tell. Tests that look at rows (hsic, dcor, kci, rcit) also say their bandwidths and
+    regularisers, and where p is from.
     """
     from gml.verbs.indtest import indtest
 

@@ -8,6 +8,16 @@ from gml.kernel.reference.csv_writer import CsvWriter
 from gml.kernel.reference.elimination import Elimination
 from gml.kernel.reference.families import family_ceiling, family_value, log_regret
 from gml.kernel.reference.gibbs import GibbsSampler, count_states, sum_states
+from gml.kernel.reference.gram import (
+    centre_gram,
+    distance_product,
+    fourier_features,
+    gaussian_factor,
+    gaussian_gram,
+    permuted_distance_products,
+    permuted_products,
+    squared_distances,
+)
 from gml.kernel.reference.order_search import OrderSearch, improve_order, losses_to_go
 from gml.kernel.reference.orders import OrderChain, log_sum_sets, sum_orders
 from gml.kernel.reference.pair_sums import pair_sums
@@ -44,11 +54,16 @@ __all__ = [
     "TableSampler",
     "best_sinks",
     "blank_cells",
+    "centre_gram",
     "cholesky_pivots",
     "count_states",
+    "distance_product",
     "exact_dot",
     "family_ceiling",
     "family_value",
+    "fourier_features",
+    "gaussian_factor",
+    "gaussian_gram",
     "group_rows",
     "grow_sets",
     "improve_order",
@@ -64,11 +79,14 @@ __all__ = [
     "partial_slopes",
     "penalty_path",
     "permutation_draws",
+    "permuted_distance_products",
+    "permuted_products",
     "precision_step",
     "read_csv",
     "recode",
     "residuals_within",
     "row_log_probabilities",
+    "squared_distances",
     "sum_orders",
     "sum_states",
     "table_statistics_of",

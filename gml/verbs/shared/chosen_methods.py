@@ -57,6 +57,10 @@ class ChosenTest(NamedTuple):
         """Refuse a test that could never reject."""
         TESTS[self.name].require_level(self.alpha, self.options)
 
+    def require_conditional(self, what: str) -> None:
+        """Refuse a test without conditioning sets where there will be some."""
+        TESTS[self.name].require_conditional(what)
+
     def make(self, counter: Counter, threads: int | None) -> CounterTest:
         """Return the test over a counter."""
         return TESTS[self.name](counter, threads=threads, **self.options)

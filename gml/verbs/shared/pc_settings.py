@@ -16,6 +16,7 @@ from gml.progress import Deadline
 from gml.verbs.shared.chosen_methods import ChosenTest
 
 ALPHA = 0.01
+_NOTHING_GIVEN = parameter("max_cond", 0)
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,11 @@ class PcSettings:
     max_cond: int | None = None
     colliders: str = "max-p"
     on_insufficient: str = "auto"
+
+    def __post_init__(self) -> None:
+        """Refuse a test that cannot condition, unless nothing is ever given."""
+        if self.max_cond != 0:
+            self.test.require_conditional(f"PC conditions on others unless {_NOTHING_GIVEN}")
 
     @property
     def shown(self) -> dict[str, Any]:
