@@ -20,14 +20,13 @@ from gml.kernel.layout import (
     FamilyRule,
     FamilyWorth,
     FamilyWorths,
-    GroupResiduals,
     GrownSets,
     PairSums,
     RowGroups,
     Source,
     TableStatistics,
 )
-from gml.kernel.penalty_paths import GroupedColumns, PathRule, PenaltyPath, Response
+from gml.kernel.matrix_interface import MatrixKernel
 from gml.kernel.plan import GaussianPlan, TablePlan
 
 Codes = NDArray[Any]
@@ -194,7 +193,7 @@ class OrderSearch(Protocol):
         """The sets on the way to the order found, the smallest first; None without one."""
 
 
-class Kernel(Protocol):
+class Kernel(MatrixKernel, Protocol):
     """The functions and classes of a kernel, which is a module."""
 
     # ------------------------------------------------------------------ reading and writing
@@ -227,23 +226,6 @@ class Kernel(Protocol):
     def group_rows(self, rows: NDArray[np.uint8], limit: int) -> RowGroups | None: ...
 
     def exact_dot(self, x: Integers, y: Integers, weights: Integers | None = None) -> int: ...
-
-    # ------------------------------------------------------------------ regressions
-
-    def cholesky_pivots(
-        self, correlation: Numbers, members: Positions, starts: Integers, floor: float
-    ) -> Numbers: ...
-
-    def partial_slopes(self, correlation: Numbers, sets: Positions) -> tuple[Numbers, Numbers]: ...
-
-    def residuals_within(
-        self,
-        group: Positions,
-        n_groups: int,
-        columns: list[Integers],
-        weights: Integers | None,
-        scale: int,
-    ) -> GroupResiduals: ...
 
     # ------------------------------------------------------------------ statistics of tables
 
@@ -328,48 +310,6 @@ class Kernel(Protocol):
         order: Sequence[int],
         key: Sequence[int],
     ) -> OrderChain: ...
-
-    # ------------------------------------------------------------------ regressions
-
-    def penalty_path(
-        self, columns: GroupedColumns, response: Response, rule: PathRule
-    ) -> PenaltyPath: ...
-
-    def precision_step(
-        self,
-        gradient: Numbers,
-        covariance: Numbers,
-        precision: Numbers,
-        penalties: Numbers,
-        starts: Integers,
-        columns: Positions,
-        accuracy: float,
-        most_sweeps: int,
-    ) -> tuple[Numbers, int]: ...
-
-    # ------------------------------------------------------------------ kernels and distances
-
-    def squared_distances(self, points: Numbers) -> Numbers: ...
-
-    def gaussian_gram(self, points: Numbers, scale: float) -> Numbers: ...
-
-    def centre_gram(self, gram: Numbers) -> None: ...
-
-    def permuted_products(
-        self, a: Numbers, b: Numbers, key: tuple[int, int], first: int, last: int
-    ) -> Numbers: ...
-
-    def gaussian_factor(
-        self, points: Numbers, scale: float, tolerance: float, most: int
-    ) -> Numbers: ...
-
-    def fourier_features(self, points: Numbers, weights: Numbers, phases: Numbers) -> Numbers: ...
-
-    def distance_product(self, x: Numbers, y: Numbers) -> float: ...
-
-    def permuted_distance_products(
-        self, x: Numbers, y: Numbers, key: tuple[int, int], first: int, last: int
-    ) -> Numbers: ...
 
     # ------------------------------------------------------------------ models
 
