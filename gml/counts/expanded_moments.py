@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -162,6 +162,44 @@ def expanded_numbers(moments: Moments, columns: Sequence[int]) -> ExpandedMoment
         tuple(moments.scales[k] for k in varying),
         IntegerGram((cross.reshape(len(varying), len(varying)),)),
         is_centred=True,
+    )
+
+
+def expanded_labels(
+    n: int,
+    singles: Mapping[int, NDArray[np.int64]],
+    pairs: Iterable[tuple[tuple[int, int], NDArray[np.int64]]],
+) -> ExpandedMoments:
+    """Return the moments of indicators of levels from the tables of columns and of their pairs.
+
+    Examples
+    --------
+    >>> singles = {0: np.array([2, 0, 1]), 1: np.array([1, 2])}
+    >>> found = expanded_labels(3, singles, [((0, 1), np.array([[1, 1], [0, 0], [0, 1]]))])
+    >>> found.levels.tolist(), found.cross([0, 1])
+    ([2, 1], [[2, 1], [1, 2]])
+    """
+    wanted = {j: np.flatnonzero(counts)[1:] for j, counts in singles.items()}
+    ends = np.cumsum([0, *map(len, wanted.values())])
+    blocks = {j: np.arange(ends[k], ends[k + 1], dtype=np.int32) for k, j in enumerate(wanted)}
+    size = int(ends[-1])
+    sums = np.zeros((size + 1, size + 1), dtype=np.int64)
+    sums[size, size] = n
+    for j, levels in wanted.items():
+        sums[blocks[j], blocks[j]] = singles[j][levels]
+        sums[blocks[j], size] = sums[size, blocks[j]] = singles[j][levels]
+    for (i, j), table in pairs:
+        counts = table[np.ix_(wanted[i], wanted[j])]
+        sums[np.ix_(blocks[i], blocks[j])] = counts
+        sums[np.ix_(blocks[j], blocks[i])] = counts.T
+    return ExpandedMoments(
+        n,
+        np.repeat(list(wanted), [len(levels) for levels in wanted.values()]).astype(np.int32),
+        np.concatenate([np.empty(0, dtype=np.int32), *wanted.values()]).astype(np.int32),
+        blocks,
+        (0.0,) * size,
+        (0,) * size,
+        IntegerGram((sums,)),
     )
 
 
