@@ -31,8 +31,9 @@ from gml.resources import require_memory
 
 # Products of integers of up to this many bits are exact in int64.
 _SMALL_BITS = 31
-# Per entry: five sums, their total as a Python integer, and the correlation.
-_BYTES_PER_ENTRY = 120
+# Per pair of limbs a sum and a part of it; per entry sums by powers, their total, a correlation.
+_BYTES_PER_LIMBS = 24
+_BYTES_PER_ENTRY = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +140,11 @@ class ExpandedMoments:
         return found
 
 
+def bytes_of_matrix(size: int, n_limbs: int) -> int:
+    """Return the memory that a matrix of so many rows takes while it is made."""
+    return _BYTES_PER_LIMBS * n_limbs**2 + _BYTES_PER_ENTRY * size**2
+
+
 def expanded_numbers(moments: Moments, columns: Sequence[int]) -> ExpandedMoments:
     """Return moments of numbers in this form; those of constants have no row.
 
@@ -225,12 +231,12 @@ def expanded_moments_of(
     weights = None if dataset.weights is None else np.ascontiguousarray(dataset.weights[rows])
     parts = [_expand(dataset, j, rows) for j in columns]
     size = sum(len(part.scales) for part in parts)
+    n_limbs = [limbs_needed(part.largest) for part in parts for _ in part.scales]
     require_memory(
-        _BYTES_PER_ENTRY * size * size,
+        bytes_of_matrix(size, sum(n_limbs)),
         budget,
         f"the correlations of {size} numbers and indicators of levels",
     )
-    n_limbs = [limbs_needed(part.largest) for part in parts for _ in part.scales]
 
     def block(some: slice) -> NDArray[np.int64]:
         pieces = [part.values(some) for part in parts]

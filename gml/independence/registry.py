@@ -99,7 +99,7 @@ TESTS: dict[str, KnownTest] = {
         KnownTest(
             name="auto",
             home="gml.independence.automatic:AutoTest",
-            summary="G or, on sparse tables, scaled X²; fisher-z for numbers, dg with labels",
+            summary="G or, on sparse tables, scaled X²; fisher-z for numbers, dg for both",
             statistic="G",
             scaled_statistic="scaled X²",
             formula="G with adjusted df, or X² scaled; z, or that of dg",
