@@ -101,7 +101,8 @@ Content = tuple[str, list[dict[str, Any]]]
 def _tests() -> Content:
     about = (
         f"Tests of independence of x and y given Z, for {parameter('test')}. A test for labels "
-        "counts a table; one for numbers uses covariances; those for both look at rows."
+        "counts a table; one for numbers uses covariances; one for both turns labels into "
+        "indicators of levels or groups of rows, or compares rows with one another."
     )
     return about, [_test_entry(test) for test in TESTS.values()]
 
