@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gml.errors import UsageError, parameter
+from gml.errors import UsageError, counted, parameter
 from gml.graph.provenance import Provenance
 from gml.learners.glasso import GlassoResult, GlassoSettings, graphical_lasso, tell_of
 from gml.progress import Deadline, reporter
@@ -104,8 +104,8 @@ def glasso(
         )
     if not result.complete:
         reporter().warn(
-            f"stopped by {parameter('max_seconds')}: this is the best of the first "
-            f"{len(result.path)} penalties"
+            f"stopped by {parameter('max_seconds')}: this is the best of "
+            f"{counted(len(result.path), 'graph')}"
         )
     learning = Provenance.of(
         "glasso",

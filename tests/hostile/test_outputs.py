@@ -43,6 +43,7 @@ CALLS = {
     "explain": ("log.jsonl a b", {**REPORT, "-o": "out.txt"}),
     "fit-params": ("d.csv g.dot --levels schema.json", {**GRAPH, "--cpt-dir": "tables"}),
     "ges": ("d.csv --knowledge known.json", TRACED),
+    "glasso": ("d.csv", GRAPH),
     "hc": ("d.csv --start g.dot --knowledge known.json", TRACED),
     "help": ("tests", {**REPORT, "-o": "out.txt"}),
     "imap": ("d.csv --order a,b,c --knowledge known.json", GRAPH),
@@ -50,6 +51,7 @@ CALLS = {
     "maxent": ("known.csv --reference model.json", GRAPH),
     "merge": ("one.pq two.pq", {**REPORT, "-o": "out.pq"}),
     "mrf": ("d.csv g.dot --levels schema.json --method pcd", TRACED),
+    "notears": ("d.csv", GRAPH),
     "pc": (
         "d.csv --levels schema.json --knowledge known.json",
         {**GRAPH, "--sepsets": "out.csv", "--test-log": "out.jsonl"},
