@@ -10,6 +10,7 @@ import pytest
 
 import gml as library
 from tests.command_line import error_line, printed_rows
+from tests.command_line import printed_json as answer
 
 MODEL = {
     "nodes": [
@@ -42,11 +43,6 @@ def model(tmp_path):
     (tmp_path / "model.json").write_text(json.dumps(MODEL))
     assert library.BayesNet
     return "model.json"
-
-
-def answer(done):
-    assert done.returncode == 0, done.stderr.decode()
-    return json.loads(done.stdout)
 
 
 def test_labels_and_numbers(gml, model):
