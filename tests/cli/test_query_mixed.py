@@ -10,6 +10,7 @@ import pytest
 
 import gml as library
 from tests.command_line import error_line, printed_rows
+from tests.command_line import printed_json as answer
 
 MODEL = {
     "nodes": [
@@ -44,11 +45,6 @@ def model(tmp_path):
     return "model.json"
 
 
-def answer(done):
-    assert done.returncode == 0, done.stderr.decode()
-    return json.loads(done.stdout)
-
-
 def test_labels_and_numbers(gml, model):
     done = gml("query", model, "--evidence", "pounds=157.5", "-f", "json")
     found = answer(done)
@@ -75,7 +71,7 @@ def test_intervals(gml, model):
     assert list(row) == list(plain)
     assert row["5%"] == pytest.approx(plain["5%"], rel=1e-12)
     done = gml("query", model, "-t", "sex", "--interval", "0.9")
-    assert error_line(done, 2) == "gml: error: --interval is for numbers, and 'sex' has levels"
+    assert error_line(done, 2) == "gml: error: --interval is for numbers, and 'sex' has levels\n"
 
 
 def test_best_values(gml, model):
@@ -92,7 +88,7 @@ def test_best_values(gml, model):
 
 def test_evidence_off_the_support(gml, model):
     done = gml("query", model, "--evidence", "mass=70,pounds=150")
-    assert error_line(done, 4) == "gml: error: the evidence has probability 0"
+    assert error_line(done, 4) == "gml: error: the evidence has probability 0\n"
 
 
 def test_too_large(gml, model):

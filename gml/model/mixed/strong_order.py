@@ -71,7 +71,7 @@ def strong_plan(
     *,
     last: Sequence[int] = (),
     everything: bool = False,
-    only_around: bool = False,
+    around: Sequence[int] = (),
 ) -> StrongPlan:
     """Plan the elimination of all numbers that matter and are not observed.
 
@@ -85,16 +85,16 @@ def strong_plan(
         Numbers that matter, and are eliminated after all others.
     everything
         Whether all numbers matter, and not only ancestors of those observed and of the last ones.
-    only_around
-        Whether numbers that evidence separates from the last ones are left out.
+    around
+        If given, numbers that evidence separates from these are left out.
     """
     seen = set(observed)
     observed_numbers = [k for k in net.numbers if k in seen]
     matter = set(net.numbers)
     if not everything:
         matter &= net.ancestors([*observed_numbers, *last])
-    if only_around:
-        matter &= _connected(net, matter, seen, last)
+    if around:
+        matter &= _connected(net, matter, seen, around)
     numbers = tuple(sorted(matter))
     labels = {k: {j for j in net.regressions[k].labels if j not in seen} for k in numbers}
     tails = {k: {j for j in net.regressions[k].numbers if j not in seen} for k in numbers}
