@@ -63,9 +63,11 @@ if TYPE_CHECKING:
     from gml.model.sequences.chain_field import ChainField
     from gml.pictures.picture import Picture
     from gml.scores.registry import EDGE_PENALTY as EDGE_PENALTY
+    from gml.scores.registry import PENALTY as PENALTY
     from gml.scores.registry import SCORES
+    from gml.scores.registry import SEARCH_SCORES as SEARCH_SCORES
+    from gml.scores.registry import check_score_options as check_score_options
     from gml.scores.registry import check_scores as check_scores
-    from gml.scores.registry import scores_of_numbers as scores_of_numbers
     from gml.scores.registry import scores_without_ceilings as scores_without_ceilings
     from gml.verbs.average import average
     from gml.verbs.check import check
@@ -167,8 +169,10 @@ _PARTS = {
     "Expectation": "gml.model.entropy.constraints",
     "GraphError": "gml.errors",
     "Margin": "gml.model.entropy.constraints",
+    "PENALTY": "gml.scores.registry",
     "ReadOptions": "gml.data.options",
     "ReadingKeywords": "gml.data.options",
+    "SEARCH_SCORES": "gml.scores.registry",
     "TableSet": "gml.counts.counter",
     "UsageError": "gml.errors",
     "adjust": "gml.independence.multiplicity",
@@ -177,6 +181,7 @@ _PARTS = {
     "baseline_of": "gml.gate.result",
     "bootstrap_samples": "gml.learners.bootstrap",
     "check_model": "gml.gate.run",
+    "check_score_options": "gml.scores.registry",
     "check_scores": "gml.scores.registry",
     "check_test": "gml.independence.registry",
     "compare_graphs": "gml.graph.comparison",
@@ -192,7 +197,6 @@ _PARTS = {
     "minimal_imap": "gml.learners.imap",
     "order_mcmc": "gml.learners.order_mcmc",
     "reading_options": "gml.data.options",
-    "scores_of_numbers": "gml.scores.registry",
     "scores_without_ceilings": "gml.scores.registry",
     "total": "gml.scores.base",
 }

@@ -7,6 +7,7 @@ admissions: Bickel, Hammel & O'Connell 1975, Science 187:398-404 (counts by depa
 icecream: Eisner 2002, ACL Workshop on Effective Tools for Teaching NLP, pp. 10-18 (weather, and how
 many ice creams were eaten on each day of a diary).
 students: Agresti 2013, Categorical Data Analysis, table 9.3 (who ever used what, of 2276 students).
+flats: made up, numbers beside labels: size in square metres, rent and heating costs per month.
 census: made up, margins of the population that the survey is about.
 
     python sample_data/make.py [FOLDER]
@@ -145,6 +146,18 @@ CENSUS = [
 ]
 
 
+# District: its share, then shares of conditions, the mean and sd of sizes, and rent per flat and
+# square metre with its sd; condition: the rent that it adds, heating per square metre and its sd.
+CONDITIONS = ("new", "old", "renovated")
+DISTRICTS = {
+    "centre": (0.3, (0.1, 0.55, 0.35), (58, 14), (190, 14.5, 70)),
+    "suburb": (0.45, (0.25, 0.45, 0.3), (74, 16), (120, 10.5, 50)),
+    "village": (0.25, (0.3, 0.4, 0.3), (95, 20), (80, 6.5, 45)),
+}
+HEATING = {"new": (160, 0.6, 8), "old": (0, 1.5, 18), "renovated": (70, 0.9, 11)}
+PARKING = {"centre": 0.2, "suburb": 0.6, "village": 0.9}
+
+
 def sample(network: dict[str, Node], n: int, seed: int) -> list[list[str]]:
     """Draw rows by forward sampling; nodes stand after their parents."""
     draw = random.Random(seed).random
@@ -177,6 +190,24 @@ def diaries(n: int, seed: int) -> list[list[str]]:
             rows.append([str(diary), str(eaten), weather])
             if draw() >= SAME_WEATHER:
                 weather = WEATHER[1 - WEATHER.index(weather)]
+    return rows
+
+
+def flats(n: int, seed: int) -> list[list[str]]:
+    """Draw flats: labels first, then numbers that are linear in others within their labels."""
+    rng = random.Random(seed)
+    shares = [share for share, *_ in DISTRICTS.values()]
+    rows = []
+    for _ in range(n):
+        (district,) = rng.choices(list(DISTRICTS), shares)
+        _, conditions, (mean, sd), (flat, per_metre, rent_sd) = DISTRICTS[district]
+        (condition,) = rng.choices(CONDITIONS, conditions)
+        parking = "yes" if rng.random() < PARKING[district] else "no"
+        added, heat, heat_sd = HEATING[condition]
+        size = round(max(20.0, rng.gauss(mean, sd)))
+        rent = round(flat + added + per_metre * size + rng.gauss(0, rent_sd))
+        heating = round(12 + heat * size + rng.gauss(0, heat_sd))
+        rows.append([district, condition, parking, str(size), str(rent), str(heating)])
     return rows
 
 
@@ -224,6 +255,8 @@ def main(folder: Path) -> None:
         for k, marijuana in enumerate(YES_NO)
     ]
     write_csv(folder / "icecream.csv", ["diary", "eaten", "weather"], diaries(100, seed=2002))
+    columns = ["district", "condition", "parking", "size", "rent", "heating"]
+    write_csv(folder / "flats.csv", columns, flats(800, seed=2019))
     names = ["alcohol", "cigarettes", "marijuana", "Freq"]
     write_csv(folder / "students.csv", names, students)
     write_dot(folder / "asia.dot", ASIA)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import functools
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,8 @@ from gml.counts.answers import (
     StratifiedMoments,
     every_configuration,
 )
+from gml.counts.expanded_moments import ExpandedMoments
+from gml.counts.number_questions import NumberQuestions
 from gml.counts.questions import (
     Family,
     FamilyArray,
@@ -34,22 +36,24 @@ from gml.counts.questions import (
     pair_block,
     tables_of,
 )
+from gml.counts.residuals import Residuals
 from gml.data.alignment import Recoding, recoded, recodings_to
 from gml.data.dataset import Dataset, Variable
 from gml.errors import CannotAnswer, UsageError, counted, listing, quote, unknown_name
 from gml.kernel.layout import FamilyRule, FamilyWorths, TableStatistics
-from gml.name_order import NameOrder
-from gml.resources import budget_in_force, require_memory
+from gml.resources import require_memory
 
 __all__ = [
     "Counter",
     "Counts",
+    "ExpandedMoments",
     "Family",
     "FamilyArray",
     "FamilyRule",
     "FamilyWorths",
     "MissingTreatment",
     "Moments",
+    "Residuals",
     "StratifiedMoments",
     "TableSet",
     "TableStatistics",
@@ -61,7 +65,7 @@ __all__ = [
 ]
 
 
-class Counter(ABC):
+class Counter(NumberQuestions):
     """An engine: what scans rows.
 
     Examples
@@ -74,20 +78,12 @@ class Counter(ABC):
     [[2475, 26], [2268, 231]]
     """
 
-    kind = "this engine"
-    """What the engine is, for messages."""
-
     def __repr__(self) -> str:
         names = [variable.name for variable in self.variables]
         rows, columns = counted(self.n, "row"), counted(len(names), "column")
         return f"<{type(self).__name__}: {rows}, {columns}: {listing(names)}>"
 
     # ------------------------------------------------------------------ what an engine must give
-
-    @property
-    @abstractmethod
-    def variables(self) -> tuple[Variable, ...]:
-        """The columns that can be counted."""
 
     @property
     @abstractmethod
@@ -125,42 +121,7 @@ class Counter(ABC):
         """The decimal mark of numbers among the labels, if the input says so itself."""
         return None
 
-    @property
-    def where(self) -> str:
-        """Where the counts come from, for messages."""
-        return "the counts"
-
-    @property
-    def budget(self) -> int:
-        """The most bytes that a table may take."""
-        return budget_in_force()
-
-    def rows(self) -> Dataset | None:
-        """Return the rows that are counted; None if the engine holds none."""
-        return None
-
-    @overload
-    def moments(self, columns: Sequence[int], given: tuple[()] = ()) -> Moments: ...  # type: ignore[overload-overlap]
-
-    @overload
-    def moments(self, columns: Sequence[int], given: Sequence[int]) -> StratifiedMoments: ...
-
-    def moments(
-        self, columns: Sequence[int], given: Sequence[int] = ()
-    ) -> Moments | StratifiedMoments:
-        """Moments of numeric columns over the rows complete in all of them.
-
-        With label columns `given`, those within each of their configurations that occurs.
-        """
-        names = [self.variables[j].name for j in (*columns, *given)]
-        raise CannotAnswer(f"{self.where}: {self.kind} has no numbers, so none of {listing(names)}")
-
     # ------------------------------------------------------------------ what follows
-
-    @functools.cached_property
-    def order(self) -> NameOrder:
-        """The order of the names of the columns."""
-        return NameOrder([variable.name for variable in self.variables])
 
     @functools.cached_property
     def n_levels(self) -> tuple[int, ...]:
@@ -380,6 +341,15 @@ class _Selected(_Wrapped):
 
     def moments(self, columns: Sequence[int], given: Sequence[int] = ()) -> Any:
         return self._counter.moments(self._inner(columns), self._inner(given))
+
+    def expanded_moments(self, columns: Sequence[int]) -> ExpandedMoments:
+        found = self._counter.expanded_moments(self._inner(columns))
+        return found.moved({self._at[j]: j for j in columns})
+
+    def residuals(self, families: Sequence[Family]) -> Residuals:
+        return self._counter.residuals(
+            [(self._at[child], self._inner(parents)) for child, parents in families]
+        )
 
     def tables(self, sets: Iterable[TableSet]) -> Iterator[Counts]:
         return self._counter.tables(

@@ -8,7 +8,8 @@ from fractions import Fraction
 from gml.errors import DataError, listing
 
 # Numbers of 53 bits that lie on a line keep up to 2⁻¹⁰⁰ of their variance off it.
-_SINGULAR_BITS = 94
+SINGULAR_BITS = 94
+"""A variable of which less than 2 to minus this is left is a linear function of the others."""
 
 
 class CollinearError(DataError):
@@ -42,6 +43,32 @@ def eliminate(
                 matrix[i][j] = (matrix[i][j] * pivot - matrix[i][k] * matrix[k][j]) // before
         before = pivot
     return matrix, before
+
+
+def exact_shares(cross: Sequence[Sequence[int]], names: Sequence[str]) -> list[float]:
+    """Return the share of each variance that is left given the variables before, rounded once.
+
+    A variable without any is an error; several may have the same name.
+
+    Examples
+    --------
+    >>> exact_shares([[4, 2], [2, 4]], "xy")
+    [1.0, 0.75]
+    """
+    matrix = [list(row) for row in cross]
+    size = len(matrix)
+    before, shares = 1, []
+    for k in range(size):
+        pivot = matrix[k][k]
+        whole = before * cross[k][k]
+        require_regular(pivot, whole, list(dict.fromkeys(names[: k + 1])))
+        shares.append(pivot / whole)
+        for i in range(k + 1, size):
+            for j in range(i, size):
+                left = matrix[i][j] * pivot - matrix[k][i] * matrix[k][j]
+                matrix[i][j] = left // before
+        before = pivot
+    return shares
 
 
 def regression(
@@ -88,7 +115,7 @@ def inverse(cross: Sequence[Sequence[int]]) -> list[list[Fraction]]:
 
 def require_regular(left: int, whole: int, names: Sequence[str]) -> None:
     """Refuse a variable that has no variance left given the others."""
-    if left << _SINGULAR_BITS <= whole:
+    if left << SINGULAR_BITS <= whole:
         raise CollinearError(
             f"the correlations of {listing(names)} are perfect: one of these columns is a linear "
             "function of the others; leave one out"

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
 from gml.counts.answers import Moments, StratifiedMoments
+from gml.counts.integer_gram import integer_gram, limbs_needed
 from gml.data.dataset import Dataset, missing_mask
 
 _FIXED_POINT_BITS = 52
+# From here on, all sums at once take less time than one after the other.
+_MANY_COLUMNS = 8
 
 
-def moments_of(dataset: Dataset, columns: Sequence[int]) -> Moments:
+def moments_of(dataset: Dataset, columns: Sequence[int], *, threads: int = 1) -> Moments:
     """Return the moments of columns over the rows complete in all of them.
 
     Examples
@@ -26,7 +30,7 @@ def moments_of(dataset: Dataset, columns: Sequence[int]) -> Moments:
     >>> moments_of(Dataset(names, cells), [0]).means
     (4.0,)
     """
-    return _moments(dataset, columns, _complete(dataset, columns))
+    return _moments(dataset, columns, complete_rows(dataset, columns), threads)
 
 
 def moments_within(
@@ -42,7 +46,7 @@ def moments_within(
     >>> [part.means for part in moments_within(Dataset(names, cells), [0], [1]).moments]
     [(2.0,), (8.0,)]
     """
-    rows = _complete(dataset, [*columns, *given])
+    rows = complete_rows(dataset, [*columns, *given])
     sizes = [max(1, len(dataset.variables[j].levels or ())) for j in given]
     codes = np.column_stack([dataset.columns[j][rows].astype(np.int64) for j in given])
     configs, stratum = np.unique(codes, axis=0, return_inverse=True)
@@ -53,8 +57,8 @@ def moments_within(
     return StratifiedMoments(found, configs, math.prod(sizes))
 
 
-def _complete(dataset: Dataset, columns: Sequence[int]) -> NDArray[np.int64]:
-    """The rows that count and have a value in each of these columns."""
+def complete_rows(dataset: Dataset, columns: Sequence[int]) -> NDArray[np.int64]:
+    """Return the rows that count and have a value in each of these columns."""
     complete = np.ones(dataset.n_rows, dtype=bool)
     for j in columns:
         complete &= ~missing_mask(dataset.columns[j])
@@ -63,18 +67,18 @@ def _complete(dataset: Dataset, columns: Sequence[int]) -> NDArray[np.int64]:
     return np.flatnonzero(complete)
 
 
-def _moments(dataset: Dataset, columns: Sequence[int], rows: NDArray[np.int64]) -> Moments:
+def _moments(
+    dataset: Dataset, columns: Sequence[int], rows: NDArray[np.int64], threads: int = 1
+) -> Moments:
     weights = None if dataset.weights is None else np.ascontiguousarray(dataset.weights[rows])
     n = len(rows) if weights is None else int(weights.sum())
-    fixed = [_fixed_point(dataset.columns[j][rows]) for j in columns]
-    dot = kernel.active().exact_dot
-    one = np.ones(len(rows), dtype=np.int64)
-    sums = [dot(q, one, weights) for q, _, _ in fixed]
+    fixed = [fixed_point(dataset.columns[j][rows]) for j in columns]
+    of_all = _all_sums if len(fixed) >= _MANY_COLUMNS else _single_sums
+    sums, products = of_all([q for q, _, _ in fixed], weights, threads)
     cross = [[0] * len(fixed) for _ in fixed]
-    for i, (q, _, _) in enumerate(fixed):
+    for i in range(len(fixed)):
         for k in range(i, len(fixed)):
-            value = n * dot(q, fixed[k][0], weights) - sums[i] * sums[k]
-            cross[i][k] = cross[k][i] = value
+            cross[i][k] = cross[k][i] = n * products[i][k] - sums[i] * sums[k]
     means = tuple(
         centre + math.ldexp(total / n, -scale) if n else math.nan
         for total, (_, centre, scale) in zip(sums, fixed, strict=True)
@@ -83,12 +87,61 @@ def _moments(dataset: Dataset, columns: Sequence[int], rows: NDArray[np.int64]) 
     return Moments(n, means, tuple(tuple(row) for row in cross), scales)
 
 
-def _fixed_point(values: NDArray[np.float64]) -> tuple[NDArray[np.int64], float, int]:
-    """Integers q with values ≈ centre + q·2^-scale, to 52 bits of the range."""
+Sums = tuple[list[int], list[list[int]]]
+
+
+def _single_sums(
+    columns: Sequence[NDArray[np.int64]], weights: NDArray[np.int64] | None, threads: int
+) -> Sums:
+    """The sums of columns, and of products of two of them from the diagonal on."""
+    dot = kernel.active().exact_dot
+    one = np.ones(len(columns[0]) if columns else 0, dtype=np.int64)
+    sums = [dot(q, one, weights) for q in columns]
+    products = [
+        [0] * i + [dot(q, other, weights) for other in columns[i:]] for i, q in enumerate(columns)
+    ]
+    return sums, products
+
+
+def _all_sums(
+    columns: Sequence[NDArray[np.int64]], weights: NDArray[np.int64] | None, threads: int
+) -> Sums:
+    """The same of many columns, by products of matrices."""
+    n_rows, n_limbs = len(columns[0]), limbs_needed(1 << _FIXED_POINT_BITS)
+    one = np.ones(n_rows, dtype=np.int64)
+    gram = integer_gram(
+        lambda rows: np.column_stack([*(q[rows] for q in columns), one[rows]]),
+        n_rows,
+        [*[n_limbs] * len(columns), 1],
+        weights,
+        threads,
+    )
+    found = gram.entries(range(len(columns) + 1)).tolist()
+    return found[-1][:-1], found
+
+
+class FixedPoint(NamedTuple):
+    """A column as integers: values ≈ centre + q·2^-scale."""
+
+    q: NDArray[np.int64]
+    centre: float
+    scale: int
+
+
+def fixed_point(values: NDArray[np.float64], bits: int = _FIXED_POINT_BITS) -> FixedPoint:
+    """Return a column in fixed point, to so many bits of its range.
+
+    Examples
+    --------
+    >>> numbers = fixed_point(np.array([10.0, 11.0, 14.0]))
+    >>> (numbers.centre + np.ldexp(numbers.q.astype(float), -numbers.scale)).tolist()
+    [10.0, 11.0, 14.0]
+    """
     if len(values) == 0:
-        return np.empty(0, dtype=np.int64), 0.0, 0
+        return FixedPoint(np.empty(0, dtype=np.int64), 0.0, 0)
     low, high = float(values.min()), float(values.max())
     centre = low / 2 + high / 2
     spread = max(high - centre, centre - low)
-    scale = _FIXED_POINT_BITS - math.frexp(spread)[1] if spread else 0
-    return np.rint(np.ldexp(values - centre, scale)).astype(np.int64), centre, scale
+    scale = bits - math.frexp(spread)[1] if spread else 0
+    q = np.rint(np.ldexp(values - centre, scale)).astype(np.int64)
+    return FixedPoint(q, centre, scale)

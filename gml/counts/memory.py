@@ -9,6 +9,7 @@ arguments does not change even the last bit of a statistic.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar, overload
@@ -27,14 +28,16 @@ from gml.counts.answers import (
 from gml.counts.coded_rows import CodedRows
 from gml.counts.counter import Counter, statistics_of
 from gml.counts.exact_moments import moments_of, moments_within
+from gml.counts.expanded_moments import ExpandedMoments, expanded_moments_of
 from gml.counts.questions import Family, FamilyArray, TableSet, Triple, TripleArray, tables_of
+from gml.counts.residuals import GroupedRows, Residuals, residuals_from_moments
 from gml.counts.sparse_tables import sparse_table
 from gml.data.alignment import Recoding, recoded
 from gml.data.column_kinds import require_labels
 from gml.data.dataset import Dataset, Variable
 from gml.errors import UsageError, kind_of, listing
 from gml.kernel.interface import CodedData
-from gml.kernel.layout import DENSE_CELLS, FamilyRule, FamilyWorths, TableStatistics
+from gml.kernel.layout import DENSE_CELLS, FamilyRule, FamilyWorths, GroupResiduals, TableStatistics
 from gml.kernel.pool import in_order
 from gml.progress import reporter
 from gml.resources import available_threads, budget_in_force, require_memory
@@ -353,4 +356,39 @@ class MemoryCounter(Counter):
         )
         if given:
             return moments_within(self._dataset, columns, given)
-        return moments_of(self._dataset, columns)
+        return moments_of(self._dataset, columns, threads=self._threads)
+
+    def expanded_moments(self, columns: Sequence[int]) -> ExpandedMoments:
+        """Moments of numbers and of indicators of levels, in the order of names."""
+        return expanded_moments_of(
+            self._dataset,
+            self.order.sorted(columns),
+            threads=self._threads,
+            budget=self._budget,
+        )
+
+    def residuals(self, families: Sequence[Family]) -> Residuals:
+        """Regress numbers on numbers within configurations of labels."""
+        split = [(child, *self.regressors(child, parents)) for child, parents in families]
+
+        def chunk(start: int, stop: int) -> list[GroupResiduals]:
+            return [self._residuals(*family) for family in split[start:stop]]
+
+        parts = self._in_chunks(chunk, len(split), self._threads)
+        return Residuals.of(
+            [one for part in parts for one in part], [len(numbers) for _, numbers, _ in split]
+        )
+
+    def _residuals(
+        self, child: int, numbers: Sequence[int], labels: Sequence[int]
+    ) -> GroupResiduals:
+        found = None
+        if self._grouped_rows.is_exact:
+            found = self._grouped_rows.residuals(child, numbers, labels)
+        if found is None:
+            found = residuals_from_moments(self.moments([*numbers, child], labels))
+        return found
+
+    @functools.cached_property
+    def _grouped_rows(self) -> GroupedRows:
+        return GroupedRows(self._dataset, self.n_levels)

@@ -14,6 +14,18 @@ def kind_of(variable: Variable) -> str:
     return NUMBERS if variable.is_continuous else LABELS
 
 
+def kinds_of(variables: Iterable[Variable]) -> tuple[str, ...]:
+    """Return the kinds that occur among columns, labels first.
+
+    Examples
+    --------
+    >>> kinds_of([Variable("age", None), Variable("sex", ("f", "m"))])
+    ('labels', 'numbers')
+    """
+    found = {kind_of(variable) for variable in variables}
+    return tuple(kind for kind in (LABELS, NUMBERS) if kind in found)
+
+
 def require_kinds(who: str, usable: Collection[str], variables: Iterable[Variable]) -> None:
     """Refuse columns of a kind that cannot be used, and say what can be done.
 

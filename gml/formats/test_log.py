@@ -5,6 +5,7 @@ The field `record` tells the lines apart:
 - `run`, the first: schema, command, version, test, alpha, colliders, on_insufficient, max_cond,
   names, knowledge;
 - `test`: phase (skeleton or colliders), level, x, y, given, statistic, df, log10_p, n, verdict;
+  and, where the test of the run picks others, which test it was;
 - `triple`: an unshielded triple x, k, y, its weight, whether it is a collider in the graph,
   whether that is against its weight, whether knowledge decides it, and whether it is ambiguous;
 - `edge`: source, target, type, and for an arrow the reason and the nodes it is by;
@@ -155,6 +156,7 @@ def test_record(test: TestRecord) -> Record:
         "x": test.x,
         "y": test.y,
         "given": list(test.given),
+        **({} if test.result.test is None else {"test": test.result.test}),
         "statistic": numbers["statistic"],
         "df": numbers["df"],
         "log10_p": numbers["log10_p"],

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from gml.counts.counter import Counter, Triple
 from gml.data.column_kinds import require_kinds
 from gml.errors import UsageError, counted, kind_of
-from gml.independence.registry import KnownTest
+from gml.independence.registry import TESTS, KnownTest
 
 INDEPENDENT = "independent"
 DEPENDENT = "dependent"
@@ -48,6 +48,8 @@ class CIResult:
     sufficient: bool = True
     varies: bool = True
     strata: int | None = None
+    test: str | None = None
+    """The test of `gml.TESTS` that made it, if the one asked left that open."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,8 @@ class ResultArrays(Sequence[CIResult]):
     strata: NDArray[np.int64] | None = None
     strained: NDArray[np.bool_] | None = None
     """Whether the table is too sparse for the distribution that the p-value comes from."""
+    by: NDArray[np.int8] | None = None
+    """Which of `gml.TESTS` made each, by its place; −1, or no column, if it is the one asked."""
 
     def __len__(self) -> int:
         return len(self.n)
@@ -83,6 +87,7 @@ class ResultArrays(Sequence[CIResult]):
             sufficient=sufficient,
             varies=bool(self.varies[k]),
             strata=None if self.strata is None else int(self.strata[k]),
+            test=None if self.by is None or self.by[k] < 0 else list(TESTS)[self.by[k]],
         )
 
     def __iter__(self) -> Iterator[CIResult]:
@@ -107,6 +112,23 @@ class ResultArrays(Sequence[CIResult]):
         )
 
     @classmethod
+    def blank(cls, n: int) -> ResultArrays:
+        """Room for n results of several tests, every column there and without content."""
+        return cls(
+            statistic=np.zeros(n),
+            n=np.zeros(n, dtype=np.int64),
+            sufficient=np.zeros(n, dtype=bool),
+            varies=np.ones(n, dtype=bool),
+            df=np.full(n, np.nan),
+            log_p=np.full(n, np.nan),
+            mi=np.full(n, np.nan),
+            cramers_v=np.full(n, np.nan),
+            strata=np.ones(n, dtype=np.int64),
+            strained=np.zeros(n, dtype=bool),
+            by=np.full(n, -1, dtype=np.int8),
+        )
+
+    @classmethod
     def room(cls, n: int, like: ResultArrays) -> ResultArrays:
         """Room for n results with the columns of others, except the strata, which none reports."""
         columns: dict[str, Any] = {
@@ -117,9 +139,13 @@ class ResultArrays(Sequence[CIResult]):
 
     def put(self, start: int, part: ResultArrays) -> None:
         """Set the results from a position on."""
+        self.place(slice(start, start + len(part)), part)
+
+    def place(self, which: slice | NDArray[np.int64], part: ResultArrays) -> None:
+        """Set some of the results; what these do not have stays as it is."""
         for name, column in vars(self).items():
-            if column is not None:
-                column[start : start + len(part)] = vars(part)[name]
+            if column is not None and vars(part)[name] is not None:
+                column[which] = vars(part)[name]
 
     def take(self, which: NDArray[np.int64]) -> ResultArrays:
         """Some of the results, without the memory of the others."""

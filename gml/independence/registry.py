@@ -84,6 +84,13 @@ _LOG_BF = Option("log_bf", "real", 0.0, "Dependent if ln of the Bayes factor is 
 _PERMUTATIONS = Option(
     "permutations", "whole", 5000, "Tables to draw", least=1, most=10**9, metavar="B"
 )
+_TRANSFORM = Option(
+    "transform",
+    "choice",
+    "none",
+    "Numbers as they are, by their ranks, or by the normal scores of these",
+    choices=("none", "rank", "normal"),
+)
 _SEED = Option("seed", "seed", 0, "Of the random numbers")
 
 TESTS: dict[str, KnownTest] = {
@@ -91,13 +98,15 @@ TESTS: dict[str, KnownTest] = {
     for test in (
         KnownTest(
             name="auto",
-            home="gml.independence.calibrated:CalibratedTest",
-            summary="G on dense tables, X² by its exact moments on sparse ones",
+            home="gml.independence.automatic:AutoTest",
+            summary="G on dense tables, X² by its exact moments on sparse ones; fisher-z for "
+            "numbers, dg where labels and numbers meet",
             statistic="G",
             scaled_statistic="scaled X²",
-            formula="G with adjusted df, or X² scaled",
+            formula="G with adjusted df, or X² scaled; z, or that of dg",
             rule="p ≤ α, χ² distribution",
-            options=(_MIN_PER_CELL,),
+            columns=(LABELS, NUMBERS),
+            options=(_MIN_PER_CELL, _TRANSFORM),
             df_rule="auto",
         ),
         KnownTest(
@@ -157,6 +166,30 @@ TESTS: dict[str, KnownTest] = {
             formula="√(n−|Z|−3)·atanh r, r the partial correlation",
             rule="two-sided normal p ≤ α",
             columns=(NUMBERS,),
+            options=(_TRANSFORM,),
+        ),
+        KnownTest(
+            name="dg",
+            home="gml.independence.degenerate_gaussian:DegenerateGaussianTest",
+            summary="correlation of numbers and of indicators of levels (degenerate Gaussian)",
+            statistic="−c ln Λ",
+            formula="−(n−1−q−(a+b+1)/2)·ln Λ, Λ of a, b columns of x, y given q",
+            rule="p ≤ α, χ² distribution",
+            columns=(LABELS, NUMBERS),
+            options=(_TRANSFORM,),
+            df_rule="columns",
+        ),
+        KnownTest(
+            name="cg",
+            home="gml.independence.conditional_gaussian:ConditionalGaussianTest",
+            summary="likelihood ratio of regressions within configurations of labels "
+            "(conditional Gaussian)",
+            statistic="2 ln LR",
+            formula="2 ln of the likelihood ratio, variances by maximum likelihood",
+            rule="p ≤ α, χ² distribution",
+            columns=(LABELS, NUMBERS),
+            options=(_TRANSFORM,),
+            df_rule="parameters",
         ),
     )
 }

@@ -26,6 +26,7 @@ from gml.kernel.layout import (
     CsvResult,
     FamilyWorth,
     FamilyWorths,
+    GroupResiduals,
     PairSums,
     RowGroups,
     TableStatistics,
@@ -845,3 +846,4 @@ include "_gibbs.pxi"
 include "_row_probability.pxi"
 include "_pair_sums.pxi"
 include "_chain_field.pxi"
+include "_regressions.pxi"

@@ -20,6 +20,7 @@ from gml.kernel.layout import (
     FamilyRule,
     FamilyWorth,
     FamilyWorths,
+    GroupResiduals,
     GrownSets,
     PairSums,
     RowGroups,
@@ -226,6 +227,23 @@ class Kernel(Protocol):
     def group_rows(self, rows: NDArray[np.uint8], limit: int) -> RowGroups | None: ...
 
     def exact_dot(self, x: Integers, y: Integers, weights: Integers | None = None) -> int: ...
+
+    # ------------------------------------------------------------------ regressions
+
+    def cholesky_pivots(
+        self, correlation: Numbers, members: Positions, starts: Integers, floor: float
+    ) -> Numbers: ...
+
+    def partial_slopes(self, correlation: Numbers, sets: Positions) -> tuple[Numbers, Numbers]: ...
+
+    def residuals_within(
+        self,
+        group: Positions,
+        n_groups: int,
+        columns: list[Integers],
+        weights: Integers | None,
+        scale: int,
+    ) -> GroupResiduals: ...
 
     # ------------------------------------------------------------------ statistics of tables
 

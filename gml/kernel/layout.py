@@ -190,6 +190,20 @@ class PairSums(NamedTuple):
     """Of the sums by configuration, which are over all blocks."""
 
 
+class GroupResiduals(NamedTuple):
+    """A regression within groups of rows (regressions.h)."""
+
+    log_sum: float
+    """The sum over groups of rows times ln of the residual variance, divisor the rows."""
+    least_pivot: float
+    """The least share of a variance that is left, over columns and groups; 0: none."""
+    fewest_rows: int
+    """Of a group with rows; 0 without rows."""
+    n_groups: int
+    n_rows: int
+    """Weighted."""
+
+
 @dataclass(frozen=True)
 class TableStatistics:
     """Statistics of many tables (x, y | Z): floats (tables × 7) and ints (tables × 8)."""

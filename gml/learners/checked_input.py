@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from gml.errors import UsageError, unknown_name
 from gml.graph.knowledge import Knowledge
+from gml.scores.base import Score, as_score
 
 
 def checked_knowledge(knowledge: Knowledge | None, names: Sequence[str]) -> Knowledge:
@@ -17,3 +18,8 @@ def checked_knowledge(knowledge: Knowledge | None, names: Sequence[str]) -> Know
             raise UsageError(unknown_name("variable", name, names))
     knowledge.require_consistent()
     return knowledge
+
+
+def limited_knowledge(score: Score, knowledge: Knowledge | None) -> Knowledge:
+    """Return the knowledge with what a score demands of graphs; contradictions are errors."""
+    return as_score(score).limited(knowledge or Knowledge())

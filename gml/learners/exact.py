@@ -39,6 +39,7 @@ from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
 from gml.kernel.layout import NEVER
 from gml.learners.a_star import packed, search_order
+from gml.learners.checked_input import limited_knowledge
 from gml.learners.hillclimb import hill_climb
 from gml.learners.parent_sets import (
     BYTES_PER_KEPT_SET,
@@ -113,6 +114,7 @@ def exact(
     deadline = deadline or Deadline()
     budget = budget_in_force(max_memory)
     full = as_score(score)
+    knowledge = limited_knowledge(score, knowledge)
     choices = choices_of(full, max_parents=max_parents, knowledge=knowledge)
     found = best_parent_sets(full, choices, max_memory=budget, deadline=deadline)
     solver = _Solver(found, budget, deadline)

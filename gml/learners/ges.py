@@ -24,6 +24,7 @@ from gml.graph.essential import EssentialGraph
 from gml.graph.extension import equivalent_with
 from gml.graph.knowledge import Knowledge
 from gml.graph.orientation import Matrix
+from gml.learners.checked_input import limited_knowledge
 from gml.learners.ges_operators import (
     Backward,
     Forward,
@@ -98,6 +99,7 @@ def ges(
         if phase not in PHASES:
             raise UsageError(f"{parameter('phases')} must be some of {', '.join(PHASES)}")
     require_whole(0, restarts=restarts, perturb=perturb)
+    knowledge = limited_knowledge(score, knowledge)
     limits = Limits.of(score, max_parents, knowledge)
     local = LocalScores(score, max_memory)
     classes = Classes(limits, knows=bool(knowledge))

@@ -32,6 +32,7 @@ from gml.graph.bits import bits_of, members, positions
 from gml.graph.extension import consistent_extension, equivalent_with
 from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
+from gml.learners.checked_input import limited_knowledge
 from gml.learners.local_scores import LocalScores, Units
 from gml.learners.search import (
     Course,
@@ -109,6 +110,7 @@ def hill_climb(
     ('dag', 7, 7)
     """
     require_whole(0, tabu=tabu, restarts=restarts, perturb=perturb)
+    knowledge = limited_knowledge(score, knowledge)
     limits = Limits.of(score, max_parents, knowledge)
     local = LocalScores(score, max_memory)
     state = _State(local, limits, _first_parents(start, limits))

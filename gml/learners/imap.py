@@ -38,6 +38,7 @@ from gml.errors import require_share
 from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
 from gml.independence.base import CITest, IndependenceTest, ResultArrays, as_test
+from gml.learners.checked_input import limited_knowledge
 from gml.learners.ordered_families import OrderedFamilies
 from gml.progress import Deadline, reporter
 from gml.scores.base import DecomposableScore, Score, add_up, as_score, rounded
@@ -124,7 +125,8 @@ def greedy_imap(
     >>> found.graph.n_edges, round(found.score, 3)
     (9, -11181.138)
     """
-    families = OrderedFamilies(score.names, order, knowledge or Knowledge(), max_parents)
+    knowledge = limited_knowledge(score, knowledge)
+    families = OrderedFamilies(score.names, order, knowledge, max_parents)
     search = _Scores(as_score(score), families, deadline or Deadline())
     complete = search.climb()
     return ImapResult(families.graph(), search.asked, complete, search.total())

@@ -64,13 +64,17 @@ class LocalScores:
         return max(RESOLUTION, 2.0 ** (math.frexp(size)[1] - _TRUSTED_BITS))
 
     def units(self, nats: NDArray[np.float64]) -> Units:
-        """Round to whole units, in which gains are compared; −∞ is a very large loss."""
-        return np.rint(np.clip(nats / self.resolution, -_MOST_UNITS, _MOST_UNITS)).astype(np.int64)
+        """Round to whole units, in which gains are compared; −∞ is a very large loss.
+
+        So is the difference of two scores of −∞, which is no number.
+        """
+        bounded = np.clip(nats / self.resolution, -_MOST_UNITS, _MOST_UNITS)
+        return np.rint(np.where(np.isnan(bounded), -_MOST_UNITS, bounded)).astype(np.int64)
 
     def unit(self, nats: float) -> int:
         """Round one number to a whole unit."""
         if not math.isfinite(nats):
-            return int(math.copysign(_MOST_UNITS, nats))
+            return int(_MOST_UNITS if nats > 0 else -_MOST_UNITS)
         return round(nats / self.resolution)
 
     def value(self, child: int, parents: int) -> float:

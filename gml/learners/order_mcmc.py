@@ -35,6 +35,7 @@ from gml.errors import CannotAnswer, UsageError, parameter
 from gml.graph.bits import members
 from gml.graph.knowledge import Knowledge
 from gml.kernel.pool import in_order
+from gml.learners.checked_input import limited_knowledge
 from gml.learners.mixing import effective_size, r_hat_of, split_r_hat
 from gml.learners.order_posterior import prior_in_words
 from gml.learners.parent_sets import (
@@ -154,6 +155,7 @@ def order_mcmc(
             f"{parameter('candidates')} must be between 0 and {MOST_CANDIDATES}, not {candidates}"
         )
     full = as_score(score)
+    knowledge = limited_knowledge(score, knowledge)
     choices = choices_of(full, max_parents=max_parents, knowledge=knowledge)
     n = len(choices.names)
     limit = _CANDIDATES if candidates is None and n > _CANDIDATES + 1 else candidates

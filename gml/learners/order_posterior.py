@@ -33,6 +33,7 @@ from gml import kernel
 from gml.errors import CannotAnswer, parameter
 from gml.graph.knowledge import Knowledge
 from gml.kernel.pool import in_order
+from gml.learners.checked_input import limited_knowledge
 from gml.learners.parent_sets import Sets, all_parent_sets, choices_of
 from gml.progress import Deadline, reporter
 from gml.resources import available_threads, budget_in_force, require_memory
@@ -105,6 +106,7 @@ def edge_posteriors(
     deadline = deadline or Deadline()
     budget = budget_in_force(max_memory)
     full = as_score(score)
+    knowledge = limited_knowledge(score, knowledge)
     choices = choices_of(full, max_parents=max_parents, knowledge=knowledge)
     n = len(choices.names)
     threads = threads or available_threads()

@@ -193,7 +193,7 @@ class _Growing:
         self.families = 1
         self.interrupted = False
         none = np.zeros(1, dtype=np.uint64)
-        self.unbounded = bool(np.isinf(ceilings[0]) and self._free)
+        self.unbounded = bool(ceilings[0] == np.inf and self._free)
         units = self._in_units(values)
         required = np.uint64(choices.required[child])
         self.sets: list[Sets] = [none | required]
@@ -271,7 +271,8 @@ class _Growing:
 
     def _close(self, ceilings: NDArray[np.float64]) -> None:
         """Leave out the open sets whose supersets cannot be worth having."""
-        raised = np.ceil((ceilings + _MARGIN * np.abs(ceilings)) / self._unit)
+        margin = _MARGIN * np.abs(np.where(np.isfinite(ceilings), ceilings, 0.0))
+        raised = np.ceil((ceilings + margin) / self._unit)
         limits = np.clip(self._from_base(raised), -_LARGEST, _LARGEST).astype(np.int64)
         still = limits > self._best
         self._open, self._best = self._open[still], self._best[still]

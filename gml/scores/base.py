@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Protocol, TypeVar, runtime_checkable
@@ -11,8 +12,9 @@ from numpy.typing import NDArray
 
 from gml.counts.counter import Counter, Family, FamilyArray
 from gml.data.column_kinds import require_kinds
-from gml.errors import GraphError, UsageError, parameter, unknown_name
+from gml.errors import DataError, GraphError, UsageError, parameter, quote, unknown_name
 from gml.graph.graph import Graph
+from gml.graph.knowledge import Knowledge
 from gml.kernel.layout import LIKELIHOOD, FamilyRule
 from gml.name_order import NameOrder
 from gml.scores.registry import KnownScore
@@ -33,7 +35,7 @@ def rounded(nats: Nats) -> Nats:
     """
     if isinstance(nats, np.ndarray):
         return np.rint(nats / RESOLUTION) * RESOLUTION
-    return round(nats / RESOLUTION) * RESOLUTION
+    return round(nats / RESOLUTION) * RESOLUTION if math.isfinite(nats) else nats
 
 
 @runtime_checkable
@@ -103,6 +105,14 @@ class DecomposableScore(ABC):
 
     def constants(self) -> list[int]:
         """Columns in which only one level occurs: they explain nothing and need no explanation."""
+        return []
+
+    def limited(self, knowledge: Knowledge) -> Knowledge:
+        """Add what the score demands of graphs to what is known; contradictions are errors."""
+        return knowledge
+
+    def remarks(self) -> list[str]:
+        """What should be said about the families scored so far."""
         return []
 
 
@@ -180,6 +190,20 @@ def add_up(names: Sequence[str], families: Sequence[Family], values: NDArray[np.
     return float(sum(values[order.positions]))
 
 
+def require_varying(counter: Counter, numbers: Sequence[int]) -> None:
+    """Refuse columns of numbers that have only one value."""
+    for j in numbers:
+        if counter.moments([j]).cross[0][0] == 0:
+            raise one_value(counter.variables[j].name)
+
+
+def one_value(name: str) -> DataError:
+    """Refuse a column of numbers that has only one value."""
+    return DataError(
+        f"column {quote(name)} has only one value, so no normal distribution fits; leave it out"
+    )
+
+
 class FamilyScore(DecomposableScore):
     """A score over the columns of a counter, made by its entry of the registry."""
 
@@ -197,7 +221,7 @@ class FamilyScore(DecomposableScore):
         self._counter = counter
         self.names = tuple(variable.name for variable in counter.variables)
         self._levels = [float(max(1, len(v.levels or ()))) for v in counter.variables]
-        self._most: dict[int, float] = {}
+        self._most_known: dict[int, float] = {}
 
     @property
     def n(self) -> float:
@@ -211,11 +235,11 @@ class FamilyScore(DecomposableScore):
             if isinstance(families, FamilyArray)
             else [child for child, _ in families]
         )
-        for child in sorted(set(children) - set(self._most)):
+        for child in sorted(set(children) - set(self._most_known)):
             others = tuple(j for j in range(len(self.names)) if j != child)
             value = self._counter.family_values([(child, others)], FamilyRule(LIKELIHOOD))[0]
-            self._most[child] = float(value)
-        return np.array([self._most[child] for child in children], dtype=float)
+            self._most_known[child] = float(value)
+        return np.array([self._most_known[child] for child in children], dtype=float)
 
     def constants(self) -> list[int]:
         """Columns in which only one level occurs: they explain nothing and need no explanation."""
@@ -271,3 +295,11 @@ class EdgePrior(DecomposableScore):
     def constants(self) -> list[int]:
         """Columns in which only one level occurs."""
         return self._score.constants()
+
+    def limited(self, knowledge: Knowledge) -> Knowledge:
+        """Add what the score demands of graphs to what is known."""
+        return self._score.limited(knowledge)
+
+    def remarks(self) -> list[str]:
+        """What should be said about the families scored so far."""
+        return self._score.remarks()

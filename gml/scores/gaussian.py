@@ -1,10 +1,6 @@
-"""Scores of linear Gaussian families on numeric columns.
+"""The marginal likelihood of linear Gaussian families on numeric columns: bge.
 
-loglik-g(x | pa) = −n/2·(ln 2πσ² + 1) with σ² = SSE/n of the regression on the parents; the
-dimension is |pa| + 2; aic-g and bic-g as for levels. SSE comes from exact cross-products.
-Ceilings as for levels (`gml.scores.likelihood`); bge has none.
-
-bge is the marginal likelihood under the normal-Wishart prior of Geiger & Heckerman (2002) in the
+It is the marginal likelihood under the normal-Wishart prior of Geiger & Heckerman (2002) in the
 corrected form of Kuipers, Moffa & Heckerman (2014, Ann. Stat. 42:1689, eq. 17), with α_μ = 1,
 α_w = p + 2, T = α_μ(α_w − p − 1)/(α_μ + 1)·I and ν = the sample means, so that R = T + S. For a
 child with l parents the two determinants of the paper's quotient leave
@@ -16,7 +12,6 @@ child with l parents the two determinants of the paper's quotient leave
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,26 +19,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.counts.counter import Counter, Family
-from gml.counts.exact_algebra import eliminate, require_regular
-from gml.errors import DataError, quote
-from gml.scores.base import Bounded, FamilyScore, edges_of
+from gml.counts.exact_algebra import eliminate
+from gml.scores.base import FamilyScore, edges_of, one_value
 from gml.scores.registry import KnownScore
 
 _ALPHA_MU = 1.0
 
 
-class GaussianScore(FamilyScore):
-    """A score of numeric columns."""
+class Bge(FamilyScore):
+    """The marginal likelihood of numeric columns."""
 
     def __init__(self, facts: KnownScore, counter: Counter, **options: Any) -> None:
         super().__init__(facts, counter, **options)
-        self._moments = counter.moments(range(len(self.names)))
+        columns = range(len(self.names))
+        self._moments = counter.moments(columns)
         for j, name in enumerate(self.names):
             if self._moments.cross[j][j] == 0:
-                raise DataError(
-                    f"column {quote(name)} has only one value, so no normal distribution fits; "
-                    f"leave it out"
-                )
+                raise one_value(name)
+        p = len(self.names)
+        self._alpha_w = p + 2.0
+        self._t = _ALPHA_MU * (self._alpha_w - p - 1) / (_ALPHA_MU + 1)
+        assert self._t == 0.5
+        self._matrix, self._log_scales = self._scaled_matrix()
+        self._known: dict[frozenset[int], float] = {}
+
+    def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:
+        """Score many families."""
+        order = self._counter.order
+        return np.array(
+            [self._of_family(child, order.sorted(parents)) for child, parents in families],
+            dtype=float,
+        )
 
     def dimension(self, child: int, parents: Sequence[int]) -> float:
         """Intercept, coefficients and variance."""
@@ -52,90 +58,6 @@ class GaussianScore(FamilyScore):
     def dimensions(self, families: Sequence[Family]) -> NDArray[np.float64]:
         """The same for many families."""
         return edges_of(families) + 2.0
-
-    def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:
-        """Score many families."""
-        order = self._counter.order
-        return np.array(
-            [self._local(child, order.sorted(parents)) for child, parents in families],
-            dtype=float,
-        )
-
-    @abstractmethod
-    def _local(self, child: int, parents: Sequence[int]) -> float:
-        """Score one family, the parents in order of their names."""
-
-
-class LogLikelihoodG(GaussianScore):
-    """The maximised log-likelihood of the regression."""
-
-    def _local(self, child: int, parents: Sequence[int]) -> float:
-        members = [*parents, child]
-        cross = [[self._moments.cross[i][j] for j in members] for i in members]
-        names = [self.names[j] for j in members]
-        matrix, pivot = eliminate(cross, len(parents), names)
-        left = matrix[-1][-1]
-        require_regular(left, pivot * cross[-1][-1], names)
-        log_variance = (
-            math.log(left)
-            - math.log(pivot)
-            - 2 * math.log(self._moments.n)
-            - 2 * self._moments.scales[child] * math.log(2)
-        )
-        return -0.5 * self.n * (math.log(2 * math.pi) + log_variance + 1)
-
-    def bounded_batch(self, families: Sequence[Family]) -> Bounded:
-        """Score many families; ceilings are the most the likelihood can be, less the penalties."""
-        most = {child: self._most_likelihood(child) for child in {child for child, _ in families}}
-        ceilings = [most[child] - self._penalty(child, parents) for child, parents in families]
-        return self.batch(families), np.array(ceilings, dtype=float)
-
-    def _penalty(self, child: int, parents: Sequence[int]) -> float:
-        """The price of a family, never less with one more parent."""
-        return 0.0
-
-    def _most_likelihood(self, child: int) -> float:
-        """Likelihoods given all other columns, which no parents exceed; infinite if determined."""
-        if child not in self._most:
-            others = [j for j in self._counter.order.positions.tolist() if j != child]
-            try:
-                self._most[child] = LogLikelihoodG._local(self, child, others)
-            except DataError:
-                self._most[child] = math.inf
-        return self._most[child]
-
-
-class AicG(LogLikelihoodG):
-    """loglik-g − dimension."""
-
-    def _local(self, child: int, parents: Sequence[int]) -> float:
-        return super()._local(child, parents) - self._penalty(child, parents)
-
-    def _penalty(self, child: int, parents: Sequence[int]) -> float:
-        return self.dimension(child, parents)
-
-
-class BicG(LogLikelihoodG):
-    """loglik-g − ½ ln n · dimension."""
-
-    def _local(self, child: int, parents: Sequence[int]) -> float:
-        return super()._local(child, parents) - self._penalty(child, parents)
-
-    def _penalty(self, child: int, parents: Sequence[int]) -> float:
-        return 0.5 * math.log(self.n) * self.dimension(child, parents)
-
-
-class Bge(GaussianScore):
-    """The marginal likelihood of numeric columns."""
-
-    def __init__(self, facts: KnownScore, counter: Counter, **options: Any) -> None:
-        super().__init__(facts, counter, **options)
-        p = len(self.names)
-        self._alpha_w = p + 2.0
-        self._t = _ALPHA_MU * (self._alpha_w - p - 1) / (_ALPHA_MU + 1)
-        assert self._t == 0.5
-        self._matrix, self._log_scales = self._scaled_matrix()
-        self._known: dict[frozenset[int], float] = {}
 
     def _scaled_matrix(self) -> tuple[list[list[int]], list[float]]:
         """Integers Mᵢⱼ = sᵢsⱼ·Rᵢⱼ, and ln sᵢ².
@@ -169,7 +91,7 @@ class Bge(GaussianScore):
             self._known[key] = math.log(determinant) - scale
         return self._known[key]
 
-    def _local(self, child: int, parents: Sequence[int]) -> float:
+    def _of_family(self, child: int, parents: Sequence[int]) -> float:
         n, l_parents = self.n, len(parents)
         prior = self._alpha_w - len(self.names) + l_parents
         return (

@@ -37,7 +37,9 @@ class KnownScore(Entry):
     """
 
     equivalent: bool
-    """Whether Markov equivalent DAGs have the same score."""
+    """Whether Markov equivalent DAGs have the same score, of those that it can score."""
+    labels_first: bool = False
+    """Whether it cannot score DAGs in which a number is a parent of a label."""
     bayes_factors: bool = False
     """Whether differences are logarithms of Bayes factors, at least about."""
     likelihood: str = "loglik"
@@ -51,7 +53,42 @@ class KnownScore(Entry):
         return score
 
 
+_ANY = (LABELS, NUMBERS)
 _PRIOR_COUNT = prior_rows("prior_count", "Prior rows per cell")
+_OF_KERNEL = (
+    Option(
+        "landmarks",
+        "whole",
+        100,
+        "Most landmarks of a kernel, the rank to which it is approximated",
+        least=1,
+        metavar="M",
+    ),
+    Option(
+        "regulariser",
+        "real",
+        0.001,
+        "Ridge of the kernel regressions and variance of their noise",
+        least=1e-12,
+    ),
+    Option("kernel_folds", "whole", 10, "Folds of the cross-validation", least=2, metavar="K"),
+)
+_RIDGE = Option(
+    "ridge",
+    "real",
+    0.0,
+    "Share of its variance that is added to each column as noise; 0: refuse collinear columns",
+    least=0.0,
+    metavar="SHARE",
+)
+PENALTY = Option(
+    "penalty",
+    "real",
+    1.0,
+    "Factor of the price of a parameter (Tetrad's penalty discount)",
+    least=0.0,
+    metavar="C",
+)
 
 SCORES: dict[str, KnownScore] = {
     score.name: score
@@ -68,6 +105,7 @@ SCORES: dict[str, KnownScore] = {
             home="gml.scores.likelihood:Aic",
             summary="loglik less the number of parameters",
             formula="loglik − d, d = (r−1)q",
+            options=(PENALTY,),
             equivalent=True,
         ),
         KnownScore(
@@ -75,6 +113,7 @@ SCORES: dict[str, KnownScore] = {
             home="gml.scores.likelihood:Bic",
             summary="loglik less half of ln n for each parameter",
             formula="loglik − ½ ln n·d, d = (r−1)q",
+            options=(PENALTY,),
             equivalent=True,
             bayes_factors=True,
         ),
@@ -83,6 +122,7 @@ SCORES: dict[str, KnownScore] = {
             home="gml.scores.likelihood:Ebic",
             summary="bic less a price for each parent that grows with the number of columns",
             formula="bic − 2γ|pa| ln p, γ = ½",
+            options=(PENALTY,),
             equivalent=True,
         ),
         KnownScore(
@@ -146,28 +186,31 @@ SCORES: dict[str, KnownScore] = {
         ),
         KnownScore(
             name="loglik-g",
-            home="gml.scores.gaussian:LogLikelihoodG",
+            home="gml.scores.linear:LinearLikelihood",
             summary="log-likelihood of linear regressions",
             formula="−n/2·(ln 2πσ² + 1), σ² = SSE/n",
             columns=(NUMBERS,),
+            options=(_RIDGE,),
             equivalent=True,
             likelihood="loglik-g",
         ),
         KnownScore(
             name="aic-g",
-            home="gml.scores.gaussian:AicG",
+            home="gml.scores.linear:LinearAic",
             summary="loglik-g less the number of parameters",
             formula="loglik-g − d, d = |pa| + 2",
             columns=(NUMBERS,),
+            options=(PENALTY, _RIDGE),
             equivalent=True,
             likelihood="loglik-g",
         ),
         KnownScore(
             name="bic-g",
-            home="gml.scores.gaussian:BicG",
+            home="gml.scores.linear:LinearBic",
             summary="loglik-g less half of ln n for each parameter",
             formula="loglik-g − ½ ln n·d, d = |pa| + 2",
             columns=(NUMBERS,),
+            options=(PENALTY, _RIDGE),
             equivalent=True,
             bayes_factors=True,
             likelihood="loglik-g",
@@ -183,6 +226,84 @@ SCORES: dict[str, KnownScore] = {
             likelihood="loglik-g",
             ceilings=False,
         ),
+        KnownScore(
+            name="loglik-dg",
+            home="gml.scores.linear:LinearLikelihood",
+            summary="log-likelihood of linear regressions, labels as indicators of their levels",
+            formula="−n/2·Σ(ln 2πσ² + 1) over the columns of x, each given pa and those before it",
+            columns=_ANY,
+            options=(_RIDGE,),
+            equivalent=True,
+            likelihood="loglik-dg",
+        ),
+        KnownScore(
+            name="aic-dg",
+            home="gml.scores.linear:LinearAic",
+            summary="loglik-dg less the number of parameters",
+            formula="loglik-dg − d, d = Σ(regressors + 2)",
+            columns=_ANY,
+            options=(PENALTY, _RIDGE),
+            equivalent=True,
+            likelihood="loglik-dg",
+        ),
+        KnownScore(
+            name="bic-dg",
+            home="gml.scores.linear:LinearBic",
+            summary="loglik-dg less half of ln n for each parameter",
+            formula="loglik-dg − ½ ln n·d, d = Σ(regressors + 2)",
+            columns=_ANY,
+            options=(PENALTY, _RIDGE),
+            equivalent=True,
+            bayes_factors=True,
+            likelihood="loglik-dg",
+        ),
+        KnownScore(
+            name="loglik-cg",
+            home="gml.scores.conditional_gaussian:LogLikelihoodCg",
+            summary="log-likelihood of tables, and of a regression per configuration of labels",
+            formula="loglik of a label; −½ Σⱼ nⱼ(ln 2πσⱼ² + 1) of a number, σⱼ² = SSEⱼ/nⱼ",
+            columns=_ANY,
+            equivalent=True,
+            labels_first=True,
+            likelihood="loglik-cg",
+            ceilings=False,
+        ),
+        KnownScore(
+            name="aic-cg",
+            home="gml.scores.conditional_gaussian:AicCg",
+            summary="loglik-cg less the number of parameters",
+            formula="loglik-cg − d, d = (r−1)q of a label, (numbers in pa + 2)q of a number",
+            columns=_ANY,
+            options=(PENALTY,),
+            equivalent=True,
+            labels_first=True,
+            likelihood="loglik-cg",
+            ceilings=False,
+        ),
+        KnownScore(
+            name="bic-cg",
+            home="gml.scores.conditional_gaussian:BicCg",
+            summary="loglik-cg less half of ln n for each parameter",
+            formula="loglik-cg − ½ ln n·d, d = (r−1)q of a label, (numbers in pa + 2)q of a number",
+            columns=_ANY,
+            options=(PENALTY,),
+            equivalent=True,
+            labels_first=True,
+            bayes_factors=True,
+            likelihood="loglik-cg",
+            ceilings=False,
+        ),
+        KnownScore(
+            name="kernel",
+            home="gml.scores.kernel_score:KernelScore",
+            summary="cross-validated likelihood of regressions between kernels, for small tables",
+            formula="−½ Σ_folds (n₀ ln |Σ/γ| + Σ eᵀΣ⁻¹e), Huang et al. (2018) in low rank",
+            columns=_ANY,
+            options=_OF_KERNEL,
+            equivalent=False,
+            likelihood="kernel",
+            ceilings=False,
+        ),
     )
 }
 """The scores by their labels; an entry makes its score over a counter.
@@ -191,6 +312,13 @@ SCORES: dict[str, KnownScore] = {
 >>> counter = gml.MemoryCounter(gml.read("sample_data/asia.csv"))
 >>> round(gml.SCORES["bdeu"](counter, ess=2.0).local(0, ()), 2)
 -326.15
+"""
+
+SEARCH_SCORES = {(LABELS,): "bic", (NUMBERS,): "bic-g", _ANY: "bic-dg"}
+POSTERIOR_SCORES = {(LABELS,): "bdeu", (NUMBERS,): "bge", _ANY: "bic-dg"}
+"""The scores of searches and of posteriors unless told otherwise, by the kinds of the columns.
+
+Posteriors are over marginal likelihoods, of which bic is but a rough approximation.
 """
 
 EDGE_PENALTY = Option(
@@ -236,13 +364,22 @@ def check_scores(names: Sequence[str], given: Iterable[str]) -> None:
             raise UsageError(unknown_name("score", name, SCORES))
         if name in names[:k]:
             raise UsageError(f"{parameter('score')} lists {quote(name)} twice")
-    kinds = SCORES[names[0]].columns
-    if any(SCORES[name].columns != kinds for name in names):
-        raise UsageError(
-            f"scores of numbers ({', '.join(scores_of_numbers())}) do not go with others"
-        )
+    first = SCORES[names[0]]
+    for name in names[1:]:
+        if SCORES[name].likelihood != first.likelihood:
+            raise UsageError(
+                f"{names[0]} and {name} do not go together: they are about different likelihoods "
+                f"({first.likelihood} and {SCORES[name].likelihood}), which cannot be compared"
+            )
     for option in given:
         _check_option(option, names)
+
+
+def check_score_options(names: Sequence[str], given: Iterable[str]) -> None:
+    """Refuse parameters that mean nothing to any of some scores, the first of which is named."""
+    for option in given:
+        if not set(owners_of(SCORES, option)) & set(names):
+            _check_option(option, names[:1])
 
 
 def _check_option(option: str, names: Sequence[str]) -> None:
@@ -261,11 +398,6 @@ def _check_option(option: str, names: Sequence[str]) -> None:
             f"{parameter(option)} does not go with {parameter('score', ','.join(names))} "
             f"(only with {', '.join(owners)})"
         )
-
-
-def scores_of_numbers() -> list[str]:
-    """Return the scores that are for numbers alone."""
-    return [name for name, score in SCORES.items() if LABELS not in score.columns]
 
 
 def scores_without_ceilings() -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from gml.errors import UsageError, parameter, require_one_of
@@ -12,7 +13,7 @@ from gml.independence.registry import TESTS
 from gml.learners.averaging import Averaged
 from gml.parameters import options_of, owners_of
 from gml.progress import Deadline
-from gml.scores.registry import SCORES
+from gml.scores.registry import POSTERIOR_SCORES, SCORES, SEARCH_SCORES
 from gml.verbs.shared.averaged_learners import (
     BY,
     BY_ORDERS,
@@ -21,8 +22,7 @@ from gml.verbs.shared.averaged_learners import (
     MOST_PARENTS,
 )
 from gml.verbs.shared.chosen_methods import (
-    DEFAULT_SCORE,
-    choose_scores,
+    choose_score,
     choose_test,
     score_of_numbers,
     test_of_numbers,
@@ -41,6 +41,7 @@ from gml.verbs.shared.over_samples import (
     over_samples,
 )
 from gml.verbs.shared.pc_settings import ALPHA, PcSettings, require_average, takes_seed
+from gml.verbs.shared.picked_tests import tests_picked
 from gml.verbs.shared.recording import described, learned_by, records_keywords
 from gml.verbs.shared.structure_names import STRUCTURES_AVERAGED
 from gml.verbs.shared.undirected_structures import choose_structure
@@ -117,7 +118,8 @@ def average(
     threshold
         Least strength of an edge; by default found from the data, 0.5 for a posterior.
     score, edge_penalty, max_parents, tabu, restarts, perturb
-        For the searches; see `gml.hc` and `gml.ges`. The score is bic, or bdeu for posteriors.
+        For the searches; see `gml.hc` and `gml.ges`. The score is bic, or bdeu for
+        posteriors; for numbers bic-g or bge; for numbers beside labels bic-dg.
     candidates, iterations, burn_in, thin, chains
         For `by="order-mcmc"`: candidate parents per variable, steps per chain, steps before
         these, steps from one sample to the next, and the number of chains.
@@ -188,6 +190,9 @@ def average(
         **reading,
     )
     known = known_of([v.name for v in counter.variables], knowledge, require, forbid, tiers)
+    if isinstance(learner, SearchOnSamples | Posterior):
+        learner = replace(learner, score=learner.score.for_columns(counter.variables))
+        known = learner.score.limited(known, counter.variables)
     limits = Limits(threshold, known, deadline, threads)
     settings: dict[str, Any] = {"by": by}
     if isinstance(learner, Posterior):
@@ -196,6 +201,8 @@ def average(
     else:
         replicates = BOOTSTRAP if bootstrap is None else bootstrap
         settings |= {"bootstrap": replicates, "seed": seed or 0, **learner.shown}
+        if isinstance(learner, PcOnSamples):
+            settings |= tests_picked(learner.settings.test, counter)
         averaged, found = over_samples(
             counter, learner, replicates, seed or 0, limits, parameter("by", by)
         )
@@ -266,9 +273,12 @@ def _learner(
         test.require_reachable_level()
         chosen = {name: given[name] for name in _OF_PC[2:] if name in given}
         return PcOnSamples(PcSettings(test, **chosen)), reading
-    # A posterior is over marginal likelihoods, of which bic is but a rough approximation.
-    name = given.get("score", "bdeu" if by in BY_ORDERS else DEFAULT_SCORE)
-    (score,), reading = choose_scores([name], given.get("edge_penalty", 0.0), options)
+    score, reading = choose_score(
+        given.get("score"),
+        given.get("edge_penalty", 0.0),
+        options,
+        POSTERIOR_SCORES if by in BY_ORDERS else SEARCH_SCORES,
+    )
     max_parents = given.get("max_parents")
     if by in BY_ORDERS:
         score.require_likelihood(parameter("by", by))

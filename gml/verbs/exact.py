@@ -125,6 +125,7 @@ def exact(
     search = request.open(knowledge, require, forbid, tiers)
     for rival in rivals:
         rival.require_columns(search.score.names)
+    rivals = [GivenGraph(search.dag_of(rival), rival.name) for rival in rivals]
     result = learner.exact(
         search.score,
         max_parents=max_parents,
@@ -142,7 +143,7 @@ def exact(
 def _rivals(
     against: GraphLike | Sequence[GraphLike], telling_apart: str | None
 ) -> list[GivenGraph]:
-    """The graphs to compare with, each as a DAG; `telling_apart`: by what score."""
+    """The graphs to compare with, each of which has a DAG; `telling_apart`: by what score."""
     several = against if isinstance(against, list | tuple) else [against]
     rivals = []
     for number, graph in enumerate(several, start=1):
@@ -152,7 +153,8 @@ def _rivals(
                 f"{given.name}: a graph of kind {given.graph.kind} has no score by "
                 f"{telling_apart}, which tells equivalent DAGs apart"
             )
-        rivals.append(GivenGraph(given.dag(), given.name))
+        given.dag()
+        rivals.append(given)
     return rivals
 
 

@@ -21,7 +21,7 @@ from gml.scores.registry import SCORES
 from gml.verbs.shared.chosen_methods import (
     ChosenScore,
     ChosenTest,
-    choose_scores,
+    choose_score,
     choose_test,
     score_of_numbers,
     test_of_numbers,
@@ -29,6 +29,7 @@ from gml.verbs.shared.chosen_methods import (
 from gml.verbs.shared.data_input import Data, open_data
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.knowledge_input import Arcs, Tiers, known_of
+from gml.verbs.shared.picked_tests import tests_picked
 from gml.verbs.shared.recording import described, learned_by, records_keywords
 from gml.verbs.shared.sparse_tables import warn_of_sparse_tables
 
@@ -97,7 +98,7 @@ def imap(
         chosen.require_reachable_level()
     else:
         _refuse_tests_options({"test": test, "alpha": alpha, **options})
-        (chosen,), reading = choose_scores([score], edge_penalty or 0.0, options)
+        chosen, reading = choose_score(score, edge_penalty or 0.0, options)
         if reading.get("missing") == "available":
             raise UsageError(
                 f"{parameter('missing', 'available')}: families on different rows cannot be "
@@ -120,12 +121,16 @@ def imap(
         result = minimal_imap(made, order, alpha=chosen.alpha, knowledge=told, **limits)
         warn_of_sparse_tables(chosen.name, result.strained)
         settings |= {"test": chosen.name, "alpha": chosen.reported_alpha}
+        settings |= tests_picked(chosen, counter)
         found: dict[str, Any] = {"tests": result.asked}
     else:
+        told = chosen.limited(told, counter.variables)
         scored = chosen.make(counter)
         result = greedy_imap(scored, order, knowledge=_with_constants(told, scored), **limits)
         settings["score"] = scored.name
         found = {"scores": result.asked, "score": result.score}
+        for remark in scored.remarks():
+            reporter().warn(remark)
     reporter().note(f"{result.asked} {'tests' if result.score is None else 'families scored'}")
     if not result.complete:
         found["complete"] = False

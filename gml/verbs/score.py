@@ -11,11 +11,19 @@ from gml.data.dataset import Dataset
 from gml.data.options import ReadingKeywords, Undeclared, names_of, reading_options
 from gml.errors import GraphError, UsageError, listing, parameter, require_whole, unknown_name
 from gml.graph.graph import Graph
+from gml.parameters import FOR_LABELS
+from gml.progress import reporter
 from gml.scores.ranking import ScoredGraph, decisive_values, ranked, scored_graph
 from gml.scores.registry import SCORES
-from gml.verbs.shared.chosen_methods import ChosenScore, choose_scores, score_of_numbers
+from gml.verbs.shared.chosen_methods import (
+    ChosenScore,
+    choose_score,
+    choose_scores,
+    score_of_numbers,
+)
 from gml.verbs.shared.data_input import (
     Data,
+    is_read,
     name_of,
     open_data,
     require_whole_rows,
@@ -81,7 +89,7 @@ def score(
     data: Data,
     graphs: GraphLike | Sequence[GraphLike],
     *,
-    score: str | Sequence[str] = "bic",
+    score: str | Sequence[str] | None = None,
     edge_penalty: float = 0.0,
     per_node: bool = False,
     explain: bool = False,
@@ -104,7 +112,8 @@ def score(
     graphs
         One or more graphs, paths, or results of learners.
     score
-        One or more of `gml.SCORES`.
+        One or more of `gml.SCORES`; by default bic, bic-g if all columns are numbers, bic-dg if
+        some are.
     edge_penalty
         Nats that each edge costs.
     per_node, explain
@@ -131,7 +140,7 @@ def score(
     graph                      bic      bdeu  dim
     sample_data/asia.dot  -11184.1  -11170.2   18
     """
-    chosen, reading = choose_scores(names_of("score", score), edge_penalty, options)
+    chosen, reading = _chosen_scores(score, edge_penalty, options)
     _require_fitting(reading, holdout, folds, fail_under, prior, seed)
     if predict is not None and holdout is None and folds is None:
         raise UsageError(
@@ -141,7 +150,7 @@ def score(
     several: list[Any] = [*graphs] if isinstance(graphs, list | tuple) else [graphs]
     if not several:
         raise UsageError("give at least one graph to score")
-    given, factors, asked = _given_graphs(
+    given, factors = _given_graphs(
         [*several, *([] if compare_to is None else [compare_to])], chosen
     )
     if (per_node or explain) and any(fitted is not None for fitted in factors):
@@ -153,15 +162,20 @@ def score(
     if predict is not None and predict not in given[0].graph.names:
         raise UsageError(unknown_name("node", predict, given[0].graph.names))
     # A score of numbers looks at the edges alone, whatever levels the graphs were learned with.
-    numbers = chosen[0].undeclared == "numbers"
-    declared = DeclaredColumns(given[0].name) if numbers else declared_columns(given)
+    undeclared = chosen[0].undeclared
+    declared = (
+        DeclaredColumns(given[0].name) if undeclared == "numbers" else declared_columns(given)
+    )
+    if is_read(data) and chosen[0].takes_numbers and not any(key in reading for key in FOR_LABELS):
+        named = [*names_of("numeric", reading.get("numeric") or ()), *_numbers_of(given)]
+        reading["numeric"] = list(dict.fromkeys(named)) or None
     counter = open_data(
         data,
         fractional=True,
         used=given[0].columns(),
         declared=declared,
         refuse_many_numbers=True,
-        undeclared=chosen[0].undeclared,
+        undeclared=undeclared,
         offer_available=False,
         takes_numbers=score_of_numbers(),
         threads=threads,
@@ -169,6 +183,12 @@ def score(
     )
     if predict is not None:
         require_whole_rows(counter.unit)
+    chosen = [some.for_columns(counter.variables) for some in chosen]
+    asked = given
+    given = [
+        _scorable(some, fitted, chosen, counter)
+        for some, fitted in zip(given, factors, strict=True)
+    ]
     scores = [some.make(counter) for some in chosen]
     likelihood = chosen[0].likelihood(counter)
     found = [
@@ -179,9 +199,11 @@ def score(
         )
         for k, some in enumerate(given)
     ]
+    for remark in scores[0].remarks():
+        reporter().warn(remark)
     if holdout is not None or folds is not None:
         splits = _splits(
-            counter, holdout, folds, seed or 0, given[0], declared, chosen[0].undeclared, reading
+            counter, holdout, folds, seed or 0, given[0], declared, undeclared, reading
         )
         how = {"prior": prior or default_prior(factors), "ess": options.get("ess", 1.0)}
         how["threads"] = threads
@@ -196,6 +218,31 @@ def score(
             for one, graph, fitted in zip(found, fitted_graphs, factors, strict=True)
         ]
     return _report(found, chosen, fail_under, compare_to is not None, rows_counted(counter))
+
+
+def _chosen_scores(
+    score: str | Sequence[str] | None, edge_penalty: float, options: Mapping[str, Any]
+) -> tuple[list[ChosenScore], dict[str, Any]]:
+    if score is not None:
+        return choose_scores(names_of("score", score), edge_penalty, options)
+    chosen, rest = choose_score(None, edge_penalty, options)
+    return [chosen], rest
+
+
+def _numbers_of(given: Sequence[GivenGraph]) -> list[str]:
+    """The columns that a graph declares to be numbers, and none gives levels to."""
+    levels = {name for some in given for name in some.graph.levels}
+    return [name for some in given for name in some.graph.numeric if name not in levels]
+
+
+def _scorable(
+    given: GivenGraph, fitted: Factors | None, scores: Sequence[ChosenScore], counter: Counter
+) -> GivenGraph:
+    """The graph as these scores can score it, now that the kinds of the columns are known."""
+    if fitted is not None:
+        require_by_likelihood(given, scores)
+        return given
+    return GivenGraph(scores[0].dag_of(given, counter.variables), given.name)
 
 
 def _with_held_out(
@@ -279,13 +326,9 @@ def _require_fitting(
 
 def _given_graphs(
     graphs: Sequence[GraphLike], scores: Sequence[ChosenScore]
-) -> tuple[list[GivenGraph], list[Factors | None], list[GivenGraph]]:
-    """Graphs over the same nodes, each as a DAG or, if there is none, with what is to be fitted.
-
-    Last, the graphs as they were given.
-    """
+) -> tuple[list[GivenGraph], list[Factors | None]]:
+    """Graphs over the same nodes, each a DAG's or, if there is none, with what is to be fitted."""
     found: list[GivenGraph] = []
-    as_given: list[GivenGraph] = []
     factors: list[Factors | None] = []
     for number, graph in enumerate(graphs, start=1):
         given = given_graph(graph, f"graph {number}")
@@ -303,10 +346,11 @@ def _given_graphs(
         fitted = factors_to_fit(given)
         if fitted is not None:
             require_by_likelihood(given, scores)
-        found.append(given if fitted is not None else GivenGraph(given.dag(), given.name))
+        if fitted is None:
+            given.dag()
+        found.append(given)
         factors.append(fitted)
-        as_given.append(given)
-    return found, factors, as_given
+    return found, factors
 
 
 def _splits(

@@ -185,7 +185,7 @@ def test_gaussian(gml, folder):
         (["data.csv", "typo.dot"], 3, "column 'B' not found; did you mean 'b'?"),
         (["data.csv", "ab.dot", "typo.dot"], 3, "different nodes: 'B', 'b'"),
         (["data.csv", "ab.dot", "--score", "bicc"], 2, "did you mean 'bic'?"),
-        (["data.csv", "ab.dot", "--score", "bic,bge"], 2, "do not go with others"),
+        (["data.csv", "ab.dot", "--score", "bic,bge"], 2, "do not go together"),
         (["data.csv", "ab.dot", "--ess", "10"], 2, "--ess does not go with --score bic"),
         pytest.param(
             ["data.csv", "ab.dot", "--score", "bdeu", "--ess", "0"],

@@ -267,9 +267,11 @@ def test_the_command_line_knows_every_score():
     from gml.cli.main import cli
 
     (option,) = [p for p in cli.get_command(None, "score").params if "--score" in p.opts]
-    named = option.help.removeprefix("One or more of ").rstrip(".").replace("; for numbers ", ", ")
+    named = option.help.removeprefix("One or more of ").rstrip(".")
+    for other in ("; for numbers ", "; for both "):
+        named = named.replace(other, ", ")
     assert named.split(", ") == list(gml.SCORES)
-    assert [n for n in gml.SCORES if not gml.SCORES[n].equivalent] == OTHERS
+    assert [n for n in gml.SCORES if not gml.SCORES[n].equivalent] == [*OTHERS, "kernel"]
 
 
 def test_constant_and_collinear_numbers_are_refused():

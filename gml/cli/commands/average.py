@@ -73,8 +73,7 @@ from gml.verbs.shared.structure_names import STRUCTURES_AVERAGED
 )
 @score_options(
     several=False,
-    default=None,
-    show_default="bic; exact and order-mcmc: bdeu",
+    show_default="bic, bic-g for numbers, bic-dg for both; exact and order-mcmc: bdeu, bge, bic-dg",
     shared=TESTS,
 )
 @keyword_options(

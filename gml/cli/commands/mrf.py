@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from gml import EDGE_PENALTY
+from gml import EDGE_PENALTY, PENALTY
 from gml.cli.shared.command import Command
 from gml.cli.shared.common_options import (
     alpha_option,
@@ -148,6 +148,7 @@ _chain_options = keyword_options(
         help="What --structure forward raises (gml help scores).",
     ),
     click_option(ESS._replace(help="Equivalent sample size of --score bdeu")),
+    click_option(PENALTY),
     click_option(EDGE_PENALTY),
     heading=STRUCTURE,
 )

@@ -8,42 +8,42 @@ from typing import Any, TypeVar
 
 import click
 
-from gml import EDGE_PENALTY, SCORES, check_scores, scores_of_numbers
+from gml import EDGE_PENALTY, SCORES, SEARCH_SCORES, check_score_options, check_scores
 from gml.cli.shared.declared_options import click_option
 from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.option_groups import SCORE
 from gml.cli.shared.parameter_types import NameList
 from gml.errors import UsageError
-from gml.parameters import Entry, options_of, owners_of
+from gml.parameters import LABELS, NUMBERS, Entry, options_of, owners_of
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def _known_scores() -> str:
-    numbers = scores_of_numbers()
-    labels = [name for name in SCORES if name not in numbers]
-    return f"{', '.join(labels)}; for numbers {', '.join(numbers)}"
+    kinds = {(LABELS,): "", (NUMBERS,): "for numbers ", (LABELS, NUMBERS): "for both "}
+    return "; ".join(
+        said + ", ".join(name for name, score in SCORES.items() if score.columns == columns)
+        for columns, said in kinds.items()
+    )
 
 
 def score_options(
     *,
     several: bool = True,
-    default: str | None = "bic",
-    show_default: bool | str = True,
+    show_default: str = "bic; bic-g for numbers, bic-dg for both",
     shared: Mapping[str, Entry] | None = None,
 ) -> Callable[[Function], Function]:
     """--score and what belongs to it, injected in `keywords`; one score unless `several`.
 
-    Without a default, the library chooses. Entries of `shared` use options of the same names too;
-    where there are none, options that mean nothing to the scores are refused at once, before what
-    computes is loaded.
+    By default the library chooses by the columns. Entries of `shared` use options of the same names
+    too; where there are none, options that mean nothing to the scores are refused at once, before
+    what computes is loaded.
     """
     options = [
         click.option(
             "--score",
             "names",
             type=NameList(SCORES),
-            default=default,
             show_default=show_default,
             metavar="NAMES" if several else "NAME",
             help=f"{'One or more' if several else 'One'} of {_known_scores()}.",
@@ -64,9 +64,12 @@ def score_options(
                 if len(names) != 1:
                     raise UsageError("--score must name one score to search by")
                 keywords = {**keywords, "score": names[0]}
-            if default is not None and not shared:
-                chosen = [default] if names is None else names
-                check_scores(chosen, [name for name in keywords if name in of_scores])
+            if not shared:
+                given = [name for name in keywords if name in of_scores]
+                if names is None:
+                    check_score_options([*SEARCH_SCORES.values()], given)
+                else:
+                    check_scores(names, given)
             return function(*args, keywords=keywords, **kwargs)
 
         return declare(wrapper)  # type: ignore[return-value]

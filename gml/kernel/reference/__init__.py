@@ -13,6 +13,7 @@ from gml.kernel.reference.orders import OrderChain, log_sum_sets, sum_orders
 from gml.kernel.reference.pair_sums import pair_sums
 from gml.kernel.reference.penalty_paths import penalty_path
 from gml.kernel.reference.permutation import information_loss_draws, permutation_draws
+from gml.kernel.reference.regressions import cholesky_pivots, partial_slopes, residuals_within
 from gml.kernel.reference.row_probability import row_log_probabilities
 from gml.kernel.reference.sampling import (
     GaussianSampler,
@@ -42,6 +43,7 @@ __all__ = [
     "TableSampler",
     "best_sinks",
     "blank_cells",
+    "cholesky_pivots",
     "count_states",
     "exact_dot",
     "family_ceiling",
@@ -58,10 +60,12 @@ __all__ = [
     "normal_quantile",
     "obey",
     "pair_sums",
+    "partial_slopes",
     "penalty_path",
     "permutation_draws",
     "read_csv",
     "recode",
+    "residuals_within",
     "row_log_probabilities",
     "sum_orders",
     "sum_states",

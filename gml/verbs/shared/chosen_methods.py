@@ -5,16 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gml.errors import UsageError, parameter, require_share
+from gml.data.column_kinds import kinds_of
+from gml.errors import UsageError, counted, parameter, require_share
 from gml.independence.registry import TESTS, check_test
 from gml.parameters import FOR_LABELS, LABELS, NUMBERS, options_of
-from gml.scores.registry import SCORES, check_scores, make_score
+from gml.progress import reporter
+from gml.scores.label_order import labels_before_numbers, member_with_labels_first
+from gml.scores.registry import (
+    PENALTY,
+    SCORES,
+    SEARCH_SCORES,
+    check_score_options,
+    check_scores,
+    make_score,
+)
 
 if TYPE_CHECKING:
     from gml.counts.counter import Counter
+    from gml.data.dataset import Variable
     from gml.data.options import Undeclared
+    from gml.graph.graph import Graph
+    from gml.graph.knowledge import Knowledge
     from gml.independence.base import CounterTest
     from gml.scores.base import DecomposableScore, FamilyScore
+    from gml.verbs.shared.graph_input import GivenGraph
 
 
 DEFAULT_TEST = "auto"
@@ -76,11 +90,61 @@ def choose_test(
 
 
 class ChosenScore(NamedTuple):
-    """A score, and the options given for it."""
+    """A score, and the options given for it.
+
+    `by_kinds` has the scores among which the columns choose, if nobody else did; until there are
+    columns, the score is the one for labels.
+    """
 
     name: str
     options: Mapping[str, Any]
     edge_penalty: float = 0.0
+    by_kinds: Mapping[tuple[str, ...], str] | None = None
+
+    def for_columns(self, variables: Sequence[Variable]) -> ChosenScore:
+        """Return the score for such columns; if these choose it, say so where there are numbers."""
+        kinds = kinds_of(variables)
+        if self.by_kinds is None or kinds not in self.by_kinds:
+            return self
+        name = self.by_kinds[kinds]
+        check_scores([name], self.options)
+        if NUMBERS in kinds:
+            numbers = sum(variable.is_continuous for variable in variables)
+            what = f"{numbers} of {counted(len(variables), 'column')}"
+            are = "is a number" if numbers == 1 else "are numbers"
+            reporter().tell(
+                f"{what} {are}, so the score is {name} ({parameter('score')} chooses another)"
+            )
+        return self._replace(name=name, by_kinds=None)
+
+    @property
+    def takes_numbers(self) -> bool:
+        """Whether columns may be numbers."""
+        names = [self.name] if self.by_kinds is None else [*self.by_kinds.values()]
+        return any(NUMBERS in SCORES[name].columns for name in names)
+
+    @property
+    def labels_first(self) -> bool:
+        """Whether no number may be a parent of a label."""
+        return SCORES[self.name].labels_first
+
+    def limited(self, known: Knowledge, variables: Sequence[Variable]) -> Knowledge:
+        """Add what the score demands of graphs to what is known; contradictions are errors."""
+        if not self.labels_first or len(kinds_of(variables)) < 2:
+            return known
+        reporter().tell(
+            f"{self.name} takes no number for a parent of a label: the tiers are labels < numbers, "
+            "and a class of DAGs is shown as its maximally oriented PDAG"
+        )
+        return labels_before_numbers(known, variables, self.name)
+
+    def dag_of(self, given: GivenGraph, variables: Sequence[Variable]) -> Graph:
+        """Return a DAG for a graph that the score can score; an error says if there is none."""
+        dag = given.dag()
+        if not self.labels_first:
+            return dag
+        numbers = [variable.name for variable in variables if variable.is_continuous]
+        return member_with_labels_first(given.graph, dag, numbers, given.name, self.name)
 
     @property
     def undeclared(self) -> Undeclared:
@@ -95,11 +159,14 @@ class ChosenScore(NamedTuple):
     @property
     def has_bayes_factors(self) -> bool:
         """Whether differences are, at least approximately, logarithms of Bayes factors."""
-        return not self.edge_penalty and SCORES[self.name].bayes_factors
+        plain = not self.edge_penalty and self.options.get(PENALTY.name, 1.0) == 1.0
+        return plain and SCORES[self.name].bayes_factors
 
     def likelihood(self, counter: Counter) -> FamilyScore:
         """Return the plain likelihood of the same columns."""
-        return SCORES[SCORES[self.name].likelihood](counter)
+        plain = SCORES[SCORES[self.name].likelihood]
+        taken = {option.name for option in plain.options}
+        return plain(counter, **{k: value for k, value in self.options.items() if k in taken})
 
     @property
     def use_equivalent(self) -> str:
@@ -133,13 +200,13 @@ def _equivalent_bayes_factors(columns: Sequence[str]) -> list[str]:
     return [
         name
         for name, score in SCORES.items()
-        if score.equivalent and score.bayes_factors and set(columns) & set(score.columns)
+        if score.equivalent and score.bayes_factors and score.columns == tuple(columns)
     ]
 
 
 def test_of_numbers() -> str:
-    """Return a test that takes columns as numbers, for advice."""
-    return parameter("test", next(n for n, test in TESTS.items() if NUMBERS in test.columns))
+    """Return a test that takes undeclared columns as numbers, for advice."""
+    return parameter("test", next(n for n, test in TESTS.items() if LABELS not in test.columns))
 
 
 def score_of_numbers() -> str:
@@ -147,13 +214,26 @@ def score_of_numbers() -> str:
     return parameter("score", _equivalent_bayes_factors([NUMBERS])[0])
 
 
+def choose_score(
+    name: str | None,
+    edge_penalty: float,
+    options: Mapping[str, Any],
+    by_kinds: Mapping[tuple[str, ...], str] = SEARCH_SCORES,
+) -> tuple[ChosenScore, dict[str, Any]]:
+    """Check the options of one score, which the columns choose if it has no name."""
+    if name is not None:
+        (chosen,), rest = choose_scores([name], edge_penalty, options)
+        return chosen, rest
+    own, rest = _split_options(options)
+    check_score_options([*by_kinds.values()], [*own, *(key for key in rest if key in FOR_LABELS)])
+    return ChosenScore(by_kinds[LABELS,], own, edge_penalty, by_kinds), rest
+
+
 def choose_scores(
     names: Sequence[str], edge_penalty: float, options: Mapping[str, Any]
 ) -> tuple[list[ChosenScore], dict[str, Any]]:
     """Check the options of scores, and return them and the keywords that are not their options."""
-    of_scores = options_of(SCORES)
-    own = {key: value for key, value in options.items() if key in of_scores}
-    rest = {key: value for key, value in options.items() if key not in of_scores}
+    own, rest = _split_options(options)
     check_scores(names, [*own, *(key for key in rest if key in FOR_LABELS)])
     chosen = []
     for name in names:
@@ -161,3 +241,10 @@ def choose_scores(
         fitting = {key: value for key, value in own.items() if key in taken}
         chosen.append(ChosenScore(name, fitting, edge_penalty))
     return chosen, rest
+
+
+def _split_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The options of scores among keywords, and the others."""
+    of_scores = options_of(SCORES)
+    own = {key: value for key, value in options.items() if key in of_scores}
+    return own, {key: value for key, value in options.items() if key not in of_scores}

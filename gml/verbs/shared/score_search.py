@@ -11,18 +11,15 @@ from typing import Any, TypeVar, cast
 from gml.counts.counter import Counter, rows_counted
 from gml.errors import UsageError, parameter
 from gml.formats.search_trace import written_trace
+from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
 from gml.graph.provenance import Provenance
 from gml.learners.search import SearchResult, Trace
 from gml.progress import Deadline, reporter
 from gml.scores.base import DecomposableScore, Score, as_score
-from gml.verbs.shared.chosen_methods import (
-    DEFAULT_SCORE,
-    ChosenScore,
-    choose_scores,
-    score_of_numbers,
-)
+from gml.verbs.shared.chosen_methods import ChosenScore, choose_score, score_of_numbers
 from gml.verbs.shared.data_input import Data, is_data, open_data, require_decider
+from gml.verbs.shared.graph_input import GivenGraph
 from gml.verbs.shared.knowledge_input import Arcs, Tiers, known_of
 from gml.verbs.shared.recording import described, learned_by
 
@@ -38,6 +35,14 @@ class OpenSearch:
     deadline: Deadline
     counter: Counter | None
     learning: Provenance
+    chosen: ChosenScore | None = None
+    """None for a score that the caller made."""
+
+    def dag_of(self, given: GivenGraph) -> Graph:
+        """Return a DAG for a graph that the score can score."""
+        if self.chosen is None or self.counter is None:
+            return given.dag()
+        return self.chosen.dag_of(given, self.counter.variables)
 
     def finished(self, result: _Found, **found: Any) -> _Found:
         """Return a result that says how it was found; warns if time ran out."""
@@ -46,6 +51,8 @@ class OpenSearch:
         )
         if not result.complete:
             reporter().warn(f"stopped by {parameter('max_seconds')}: this is the best graph so far")
+        for remark in self.score.remarks():
+            reporter().warn(remark)
         if self.counter is None:
             return result
         learning = self.learning.also(
@@ -109,12 +116,14 @@ class SearchRequest:
         )
         names = [variable.name for variable in counter.variables]
         known = known_of(names, knowledge, require, forbid, tiers)
-        settings = {"score": self.chosen.name, "max_parents": self.max_parents}
+        chosen = self.chosen.for_columns(counter.variables)
+        known = chosen.limited(known, counter.variables)
+        settings = {"score": chosen.name, "max_parents": self.max_parents}
         learning = learned_by(
             self.command, counter, settings, known, self.asked, rows=rows_counted(counter)
         )
-        score = self.chosen.make(counter)
-        return OpenSearch(score, known, self.deadline, counter, learning)
+        score = chosen.make(counter)
+        return OpenSearch(score, known, self.deadline, counter, learning, chosen)
 
 
 def request_search(
@@ -140,8 +149,7 @@ def request_search(
                 f"{', '.join(map(parameter, decided))}: a score that is given has its options"
             )
         return SearchRequest(command, data, None, max_parents, {}, threads, deadline)
-    name = DEFAULT_SCORE if score is None else score
-    (chosen,), reading = choose_scores([name], edge_penalty, options)
+    chosen, reading = choose_score(score, edge_penalty, options)
     return SearchRequest(command, data, chosen, max_parents, reading, threads, deadline, asked)
 
 

@@ -15,17 +15,19 @@ from gml.errors import UsageError, parameter
 from gml.graph.chordal import maximal_cliques, perfect_sequence
 from gml.progress import reporter
 from gml.scores.ranking import ScoredGraph
+from gml.scores.registry import PENALTY
 from gml.verbs.shared.chosen_methods import ChosenScore
 from gml.verbs.shared.graph_input import GivenGraph
 
 Factors = list[tuple[str, ...]]
 """The largest terms of a model, by name."""
 
-_BY_LIKELIHOOD: dict[str, Callable[[float, int, float], float]] = {
-    "loglik": lambda loglik, dim, n: loglik,
-    "aic": lambda loglik, dim, n: loglik - dim,
-    "bic": lambda loglik, dim, n: loglik - 0.5 * math.log(n) * dim,
+_BY_LIKELIHOOD: dict[str, Callable[[float], float]] = {
+    "loglik": lambda n: 0.0,
+    "aic": lambda n: 1.0,
+    "bic": lambda n: 0.5 * math.log(n),
 }
+"""The price of a parameter, by the number of rows."""
 
 
 def factors_to_fit(given: GivenGraph) -> Factors | None:
@@ -92,8 +94,9 @@ def fitted_scores(
     terms = Terms.of(counter.variables, factors)
     loglik = largest_log_likelihood(counter, terms, name=given.name)
     n, edges = rows_counted(counter), terms.graph.n_edges
-    found = {
-        some.name: _BY_LIKELIHOOD[some.name](loglik, terms.dimension, n) - some.edge_penalty * edges
-        for some in scores
-    }
+    found = {}
+    for some in scores:
+        penalty = some.options.get(PENALTY.name, PENALTY.default)
+        price = penalty * _BY_LIKELIHOOD[some.name](n)
+        found[some.name] = loglik - price * terms.dimension - some.edge_penalty * edges
     return ScoredGraph(given.name, found, terms.dimension, {}, {})

@@ -1,0 +1,253 @@
+"""One matrix for numbers and labels: moments of numbers and of indicators of levels, exact.
+
+A column of numbers is one row of the matrix. A column of labels with s levels that occur is s − 1
+rows, the indicators of all of these but the first, in the order of the levels. A level that occurs
+in no row has no indicator: it would have no variance, and the matrix would be singular. So a
+constant column, be it of numbers or of labels, has no row at all.
+
+Sums are those of integers: a number is counted in fixed point about a shift of its own
+(`gml.counts.exact_moments`), an indicator is 0 or 1. They add up exactly in any order of rows, and
+sums of parts of a table about the same shifts add up to those of the table. The correlations are
+rounded from them to float64, each to within 3 units in the last place; the sums stay at hand where
+that is not enough (`cross`).
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.counts.answers import Moments
+from gml.counts.exact_moments import FixedPoint, complete_rows, fixed_point
+from gml.counts.integer_gram import LIMB_BITS, IntegerGram, integer_gram, limbs_needed
+from gml.data.dataset import Dataset
+from gml.resources import require_memory
+
+# Products of integers of up to this many bits are exact in int64.
+_SMALL_BITS = 31
+# Per entry: five sums, their total as a Python integer, and the correlation.
+_BYTES_PER_ENTRY = 120
+
+
+@dataclass(frozen=True, eq=False)
+class ExpandedMoments:
+    """Exact sums over the rows complete in some columns, and the correlations that follow.
+
+    `owners[i]` is the position of the column that row i of the matrix belongs to, and `levels[i]`
+    the code of the level that it indicates, −1 for numbers; `blocks` has the rows of each column.
+    Rows of the matrix are in the order of the names of the columns, then of the levels. `n` counts
+    rows, weighted.
+    """
+
+    n: int
+    owners: NDArray[np.int32]
+    levels: NDArray[np.int32]
+    blocks: dict[int, NDArray[np.int32]]
+    shifts: tuple[float, ...]
+    scales: tuple[int, ...]
+    gram: IntegerGram
+    """Sums of products; the last row and column belong to a column of ones."""
+    is_centred: bool = False
+    """Whether the sums are the n·Σ(qᵢ−q̄ᵢ)(qⱼ−q̄ⱼ) already, and there is no column of ones."""
+
+    @property
+    def size(self) -> int:
+        """The number of rows of the matrix."""
+        return len(self.owners)
+
+    def rows_of(self, columns: Sequence[int]) -> NDArray[np.int32]:
+        """Return the rows of several columns, one column after the other."""
+        parts = [self.blocks[j] for j in columns]
+        return np.concatenate(parts) if parts else np.empty(0, dtype=np.int32)
+
+    def moved(self, positions: Mapping[int, int]) -> ExpandedMoments:
+        """Return the same of columns that have other positions, by their old ones."""
+        return replace(
+            self,
+            owners=np.array([positions[j] for j in self.owners.tolist()], dtype=np.int32),
+            blocks={positions[j]: block for j, block in self.blocks.items()},
+        )
+
+    def cross(self, rows: Sequence[int]) -> list[list[int]]:
+        """Return n·Σ(qᵢ−q̄ᵢ)(qⱼ−q̄ⱼ) of some rows in fixed point, exact."""
+        found: list[list[int]] = self._cross(rows).tolist()
+        return found
+
+    @functools.cached_property
+    def log_variances(self) -> NDArray[np.float64]:
+        """ln of the variance of each row, divisor n, in the units of the column."""
+        logs = [
+            math.log(self._own_cross(i)) - 2 * scale * math.log(2)
+            for i, scale in enumerate(self.scales)
+        ]
+        return np.array(logs, dtype=np.float64) - 2 * math.log(max(self.n, 1))
+
+    @functools.cached_property
+    def correlation(self) -> NDArray[np.float64]:
+        """The matrix of correlations."""
+        products = self._products()
+        sd = np.sqrt(np.diag(products))
+        found: NDArray[np.float64] = products / (sd[:, None] * sd[None, :])
+        np.fill_diagonal(found, 1.0)
+        return found
+
+    def _cross(self, rows: Sequence[int], columns: Sequence[int] | None = None) -> NDArray[Any]:
+        entries = self.gram.entries(rows, columns)
+        if self.is_centred:
+            return entries
+        others = self._sums[list(rows if columns is None else columns)]
+        found: NDArray[Any] = self.n * entries - self._sums[list(rows)][:, None] * others
+        return found
+
+    @functools.cached_property
+    def _sums(self) -> NDArray[Any]:
+        """The sum of each row in fixed point."""
+        sums: NDArray[Any] = self.gram.entries(range(self.size), [self.size])[:, 0]
+        return sums
+
+    def _own_cross(self, i: int) -> int:
+        return self.cross([i])[0][0]
+
+    def _products(self) -> NDArray[np.float64]:
+        """The cross-products about the mean, rounded to float64."""
+        size = self.size
+        found = np.empty((size, size))
+        # Both n·Σqq and ΣqΣq are below 2⁶²: Σqq ≤ √(Σqᵢ²·Σqⱼ²), and |Σq| ≤ √(n·Σq²).
+        largest = np.sqrt([float(self.gram.entries([i])[0, 0]) for i in range(size)])
+        small = math.sqrt(max(self.n, 1)) * largest < 2.0**_SMALL_BITS
+        if self.is_centred:
+            small[:] = False
+        few, many = np.flatnonzero(~small).tolist(), np.flatnonzero(small)
+        if len(many):
+            chosen = np.ix_(many, many)
+            total = sum(
+                part[chosen].astype(np.int64) << (LIMB_BITS * s)
+                for s, part in enumerate(self.gram.parts)
+            )
+            sums = self._sums[many].astype(np.int64)
+            found[chosen] = (self.n * total - sums[:, None] * sums[None, :]).astype(np.float64)
+        if few:
+            rounded = self._cross(few, range(size)).astype(np.float64)
+            found[few, :] = rounded
+            found[:, few] = rounded.T
+        return found
+
+
+def expanded_numbers(moments: Moments, columns: Sequence[int]) -> ExpandedMoments:
+    """Return moments of numbers in this form; those of constants have no row.
+
+    Examples
+    --------
+    >>> found = expanded_numbers(Moments(4, (0.0, 0.0), ((16, 8), (8, 16)), (0, 0)), [3, 5])
+    >>> found.correlation[0].tolist(), found.blocks[5].tolist(), found.cross([0])
+    ([1.0, 0.5], [1], [[16]])
+    """
+    varying = [k for k in range(len(columns)) if moments.cross[k][k]]
+    cross = np.array([[moments.cross[i][j] for j in varying] for i in varying], dtype=object)
+    blocks = {j: np.empty(0, dtype=np.int32) for j in columns}
+    for row, k in enumerate(varying):
+        blocks[columns[k]] = np.array([row], dtype=np.int32)
+    return ExpandedMoments(
+        moments.n,
+        np.array([columns[k] for k in varying], dtype=np.int32),
+        np.full(len(varying), -1, dtype=np.int32),
+        blocks,
+        tuple(moments.means[k] for k in varying),
+        tuple(moments.scales[k] for k in varying),
+        IntegerGram((cross.reshape(len(varying), len(varying)),)),
+        is_centred=True,
+    )
+
+
+def expanded_moments_of(
+    dataset: Dataset,
+    columns: Sequence[int],
+    *,
+    threads: int = 1,
+    budget: int | None = None,
+) -> ExpandedMoments:
+    """Return the moments of columns, in the order given, over the rows complete in all of them.
+
+    Examples
+    --------
+    >>> from gml.data.dataset import Variable
+    >>> names = (Variable("A", None), Variable("B", ("x", "y", "z")))
+    >>> cells = (np.array([1.0, 3.0, 8.0]), np.array([0, 0, 2], dtype=np.uint8))
+    >>> found = expanded_moments_of(Dataset(names, cells), [0, 1])
+    >>> found.owners.tolist(), found.levels.tolist(), found.correlation[0].round(3).tolist()
+    ([0, 1], [-1, 2], [1.0, 0.961])
+    """
+    rows = complete_rows(dataset, columns)
+    weights = None if dataset.weights is None else np.ascontiguousarray(dataset.weights[rows])
+    parts = [_expand(dataset, j, rows) for j in columns]
+    size = sum(len(part.scales) for part in parts)
+    require_memory(
+        _BYTES_PER_ENTRY * size * size,
+        budget,
+        f"the correlations of {size} numbers and indicators of levels",
+    )
+    n_limbs = [limbs_needed(part.largest) for part in parts for _ in part.scales]
+
+    def block(some: slice) -> NDArray[np.int64]:
+        pieces = [part.values(some) for part in parts]
+        length = len(range(*some.indices(len(rows))))
+        return np.hstack([*pieces, np.ones((length, 1), dtype=np.int64)])
+
+    owners = [j for j, part in zip(columns, parts, strict=True) for _ in part.scales]
+    ends = np.cumsum([0, *(len(part.scales) for part in parts)])
+    return ExpandedMoments(
+        len(rows) if weights is None else int(weights.sum()),
+        np.array(owners, dtype=np.int32),
+        np.array([level for part in parts for level in part.levels], dtype=np.int32),
+        {j: np.arange(ends[k], ends[k + 1], dtype=np.int32) for k, j in enumerate(columns)},
+        tuple(shift for part in parts for shift in part.shifts),
+        tuple(scale for part in parts for scale in part.scales),
+        integer_gram(block, len(rows), [*n_limbs, 1], weights, threads),
+    )
+
+
+@dataclass(frozen=True)
+class _Expanded:
+    """The rows of the matrix that one column has, and their values in some of its cells."""
+
+    levels: tuple[int, ...]
+    shifts: tuple[float, ...]
+    scales: tuple[int, ...]
+    largest: int
+    values: Callable[[slice], NDArray[np.int64]]
+
+
+def _expand(dataset: Dataset, column: int, rows: NDArray[np.int64]) -> _Expanded:
+    cells = dataset.columns[column]
+    cells = cells if len(rows) == len(cells) else cells[rows]
+    if dataset.variables[column].is_continuous:
+        return _expand_numbers(fixed_point(cells))
+    seen = np.flatnonzero(np.bincount(cells)) if len(cells) else np.empty(0, dtype=np.int64)
+    wanted = seen[1:]
+    n = len(wanted)
+    return _Expanded(
+        tuple(wanted.tolist()),
+        (0.0,) * n,
+        (0,) * n,
+        1,
+        lambda some: (cells[some, None] == wanted[None, :]).astype(np.int64),
+    )
+
+
+def _expand_numbers(numbers: FixedPoint) -> _Expanded:
+    q, centre, scale = numbers
+    if not q.any():
+        return _Expanded((), (), (), 0, lambda some: q[some, None][:, :0])
+    # Whole numbers, or numbers of a few decimals in binary, need fewer bits than there are.
+    used = int(np.bitwise_or.reduce(q))
+    spare = (used & -used).bit_length() - 1
+    whole = q >> spare
+    return _Expanded(
+        (-1,), (centre,), (scale - spare,), int(np.abs(whole).max()), lambda some: whole[some, None]
+    )

@@ -1,0 +1,99 @@
+"""What an engine is asked about columns of numbers, with what it must know for that.
+
+Sums are all that is asked for, so that whatever can add up exact integers can answer: rows in
+memory, counts that were stored, parts of a table elsewhere. An engine without numbers says so.
+"""
+
+from __future__ import annotations
+
+import functools
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import overload
+
+from gml.counts.answers import Moments, StratifiedMoments
+from gml.counts.expanded_moments import ExpandedMoments, expanded_moments_of, expanded_numbers
+from gml.counts.questions import Family
+from gml.counts.residuals import Residuals, residuals_from_moments, split_parents
+from gml.data.column_kinds import require_kinds
+from gml.data.dataset import Dataset, Variable
+from gml.errors import CannotAnswer, listing
+from gml.name_order import NameOrder
+from gml.parameters import NUMBERS
+from gml.resources import budget_in_force
+
+
+class NumberQuestions(ABC):
+    """The part of a `Counter` that is about numbers."""
+
+    kind = "this engine"
+    """What the engine is, for messages."""
+
+    @property
+    @abstractmethod
+    def variables(self) -> tuple[Variable, ...]:
+        """The columns that can be counted."""
+
+    @property
+    def where(self) -> str:
+        """Where the counts come from, for messages."""
+        return "the counts"
+
+    @property
+    def budget(self) -> int:
+        """The most bytes that a table may take."""
+        return budget_in_force()
+
+    def rows(self) -> Dataset | None:
+        """Return the rows that are counted; None if the engine holds none."""
+        return None
+
+    @functools.cached_property
+    def order(self) -> NameOrder:
+        """The order of the names of the columns."""
+        return NameOrder([variable.name for variable in self.variables])
+
+    @overload
+    def moments(self, columns: Sequence[int], given: tuple[()] = ()) -> Moments: ...  # type: ignore[overload-overlap]
+
+    @overload
+    def moments(self, columns: Sequence[int], given: Sequence[int]) -> StratifiedMoments: ...
+
+    def moments(
+        self, columns: Sequence[int], given: Sequence[int] = ()
+    ) -> Moments | StratifiedMoments:
+        """Moments of numeric columns over the rows complete in all of them.
+
+        With label columns `given`, those within each of their configurations that occurs.
+        """
+        names = [self.variables[j].name for j in (*columns, *given)]
+        raise CannotAnswer(f"{self.where}: {self.kind} has no numbers, so none of {listing(names)}")
+
+    def expanded_moments(self, columns: Sequence[int]) -> ExpandedMoments:
+        """Moments of numbers and of indicators of levels, over the rows complete in all columns.
+
+        Whatever the order of `columns`, the rows of the matrix follow the order of names.
+        """
+        columns, rows = self.order.sorted(columns), self.rows()
+        if rows is None and all(self.variables[j].is_continuous for j in columns):
+            return expanded_numbers(self.moments(columns), columns)
+        if rows is None:
+            names = listing([self.variables[j].name for j in columns])
+            raise CannotAnswer(
+                f"{self.where}: {self.kind} has no rows, and so no correlations of {names}"
+            )
+        return expanded_moments_of(rows, columns, budget=self.budget)
+
+    def residuals(self, families: Sequence[Family]) -> Residuals:
+        """Regress numbers on numbers within configurations of labels (`gml.counts.residuals`)."""
+        found, n_numbers = [], []
+        for child, parents in families:
+            numbers, labels = self.regressors(child, parents)
+            found.append(residuals_from_moments(self.moments([*numbers, child], labels)))
+            n_numbers.append(len(numbers))
+        return Residuals.of(found, n_numbers)
+
+    def regressors(self, child: int, parents: Sequence[int]) -> tuple[list[int], list[int]]:
+        """Return the parents of a child of numbers: those that are numbers, and the labels."""
+        require_kinds("a regression", (NUMBERS,), [self.variables[child]])
+        return split_parents(self.variables, self.order, parents)

@@ -1,0 +1,78 @@
+# Regressions from correlations and within groups of rows: a part of _kernel.pyx.
+
+cdef extern from "regressions.h":
+    ctypedef struct group_residuals:
+        double log_sum
+        double least_pivot
+        int64_t fewest_rows
+        int64_t n_groups
+        int64_t n_rows
+    int c_cholesky_pivots "cholesky_pivots"(const double *, size_t, const int32_t *, const int64_t *,
+                                            size_t, double, double *) nogil
+    int c_partial_slopes "partial_slopes"(const double *, size_t, const int32_t *, size_t, size_t,
+                                          double *, double *) nogil
+    int c_residuals_within "residuals_within"(const int32_t *, size_t, size_t, const int64_t **, size_t,
+                                              const int64_t *, int, group_residuals *) nogil
+
+
+def cholesky_pivots(const double[:, ::1] correlation, const int32_t[::1] members,
+                    const int64_t[::1] starts, double floor):
+    """The share of each member's variance that is left given those before it in its set."""
+    cdef int done = 1
+    out = np.empty(members.shape[0])
+    cdef double[::1] view = out
+    if members.shape[0]:
+        with nogil:
+            done = c_cholesky_pivots(&correlation[0, 0], correlation.shape[0], &members[0], &starts[0],
+                                     starts.shape[0] - 1, floor, &view[0])
+    check_stopped()
+    if not done:
+        raise MemoryError
+    return out
+
+
+def partial_slopes(const double[:, ::1] correlation, const int32_t[:, ::1] sets):
+    """r/√(1−r²) of the partial correlations of the last two of each set, and the least pivots."""
+    cdef int done = 1
+    slopes, least = np.empty(sets.shape[0]), np.empty(sets.shape[0])
+    cdef double[::1] slope_view = slopes, least_view = least
+    if sets.shape[0]:
+        with nogil:
+            done = c_partial_slopes(&correlation[0, 0], correlation.shape[0], &sets[0, 0], sets.shape[0],
+                                    sets.shape[1], &slope_view[0], &least_view[0])
+    check_stopped()
+    if not done:
+        raise MemoryError
+    return slopes, least
+
+
+def residuals_within(const int32_t[::1] group, int64_t n_groups, list columns, weights, int scale):
+    """Regress the last column on the others within groups of rows; a GroupResiduals."""
+    cdef group_residuals found
+    cdef const int64_t[::1] cells
+    cdef const int64_t[::1] row_weights
+    cdef const int64_t *w = NULL
+    cdef size_t n_columns = len(columns), c
+    cdef int done
+    if group.shape[0] == 0:
+        return GroupResiduals(0.0, 1.0, 0, 0, 0)
+    if weights is not None:
+        row_weights = weights
+        w = &row_weights[0]
+    cdef const int64_t **pointers = <const int64_t **>malloc(max(1, n_columns) * sizeof(int64_t *))
+    if pointers == NULL:
+        raise MemoryError
+    try:
+        for c in range(n_columns):
+            cells = columns[c]
+            pointers[c] = &cells[0]
+        with nogil:
+            done = c_residuals_within(&group[0], group.shape[0], n_groups, pointers, n_columns, w, scale,
+                                      &found)
+    finally:
+        free(pointers)
+    check_stopped()
+    if not done:
+        raise MemoryError
+    return GroupResiduals(found.log_sum, found.least_pivot, found.fewest_rows, found.n_groups,
+                          found.n_rows)

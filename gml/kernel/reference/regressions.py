@@ -1,0 +1,93 @@
+"""Regressions from correlations, and within groups of rows, in NumPy (regressions.h says how)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.kernel.layout import GroupResiduals
+from gml.stopping import check_stopped
+
+Numbers = NDArray[np.float64]
+
+
+def cholesky_pivots(
+    correlation: Numbers, members: NDArray[np.int32], starts: NDArray[np.int64], floor: float
+) -> Numbers:
+    """The share of each member's variance that is left given those before it in its set."""
+    found = np.empty(len(members))
+    for start, stop in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+        check_stopped()
+        _, found[start:stop] = _factor(correlation, members[start:stop], floor)
+    return found
+
+
+def partial_slopes(correlation: Numbers, sets: NDArray[np.int32]) -> tuple[Numbers, Numbers]:
+    """r/√(1−r²) of the partial correlations of the last two of each set, and the least pivots."""
+    slopes, least = np.empty(len(sets)), np.empty(len(sets))
+    for s, members in enumerate(sets):
+        check_stopped()
+        factor, pivots = _factor(correlation, members, 0.0)
+        slopes[s] = factor[-1, -2] / math.sqrt(pivots[-1]) if pivots[-1] > 0 else 0.0
+        least[s] = min(1.0, pivots.min())
+    return slopes, least
+
+
+def _factor(
+    correlation: Numbers, members: NDArray[np.int32], floor: float
+) -> tuple[Numbers, Numbers]:
+    """The factor of the correlations of a set, and its pivots; what has none is left out of it."""
+    matrix = correlation[np.ix_(members, members)].copy()
+    size = len(members)
+    factor, pivots = np.zeros((size, size)), np.empty(size)
+    for k in range(size):
+        pivots[k] = max(float(matrix[k, k]), 0.0)
+        if matrix[k, k] < floor or matrix[k, k] <= 0:
+            continue
+        factor[k:, k] = matrix[k:, k] / math.sqrt(pivots[k])
+        matrix[k:, k:] -= np.outer(factor[k:, k], factor[k:, k])
+    return factor, pivots
+
+
+def residuals_within(
+    group: NDArray[np.int32],
+    n_groups: int,
+    columns: list[NDArray[np.int64]],
+    weights: NDArray[np.int64] | None,
+    scale: int,
+) -> GroupResiduals:
+    """Regress the last column on the others within groups of rows."""
+    log_sum, least, sizes = 0.0, 1.0, []
+    cells: NDArray[Any] = np.column_stack([column.astype(object) for column in columns])
+    counts = np.ones(len(group), dtype=object) if weights is None else weights.astype(object)
+    for g in range(n_groups):
+        check_stopped()
+        rows = np.flatnonzero(group == g)
+        n = int(counts[rows].sum()) if len(rows) else 0
+        if n == 0:
+            continue
+        sizes.append(n)
+        share, left = _least_share(cells[rows], counts[rows], n)
+        least = min(least, share)
+        if share > 0:
+            log_sum += n * math.log(math.ldexp(left, -2 * scale) / n)
+    return GroupResiduals(log_sum, least, min(sizes, default=0), len(sizes), sum(sizes))
+
+
+def _least_share(cells: NDArray[Any], counts: NDArray[Any], n: int) -> tuple[float, float]:
+    """The least share of a variance left given the columns before, and what is left of the last."""
+    sums = (cells * counts[:, None]).sum(axis=0)
+    products = n * (cells.T @ (cells * counts[:, None])) - np.outer(sums, sums)
+    matrix = np.array([[value / n for value in row] for row in products.tolist()], dtype=np.float64)
+    own, least = np.diag(matrix).copy(), 1.0
+    for k in range(len(matrix)):
+        if not matrix[k, k] > 0:
+            return 0.0, 0.0
+        least = min(least, float(matrix[k, k] / own[k]))
+        row = matrix[k, k:] / math.sqrt(matrix[k, k])
+        if k < len(matrix) - 1:
+            matrix[k:, k:] -= np.outer(row, row)
+    return least, float(matrix[-1, -1])

@@ -1,0 +1,212 @@
+#include "regressions.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "stop.h"
+
+static size_t longest_set(const int64_t *starts, size_t n_sets)
+{
+    size_t longest = 0;
+    for (size_t s = 0; s < n_sets; s++) {
+        size_t length = (size_t)(starts[s + 1] - starts[s]);
+        longest = length > longest ? length : longest;
+    }
+    return longest;
+}
+
+/* Row i of the factor, from the rows before it; returns the pivot. The diagonal holds the inverse of its
+   root, 0 for a member that nothing is regressed on. */
+static double factor_row(double *factor, size_t stride, size_t i, const double *correlations,
+                         const int32_t *members, double floor)
+{
+    double *row = factor + i * stride;
+    double pivot = correlations[members[i]];
+    for (size_t j = 0; j < i; j++) {
+        const double *other = factor + j * stride;
+        double value = correlations[members[j]];
+        for (size_t k = 0; k < j; k++)
+            value -= row[k] * other[k];
+        row[j] = value * other[j];
+        pivot -= row[j] * row[j];
+    }
+    row[i] = pivot >= floor && pivot > 0 ? 1 / sqrt(pivot) : 0;
+    return pivot > 0 ? pivot : 0;
+}
+
+int cholesky_pivots(const double *correlation, size_t size, const int32_t *members, const int64_t *starts,
+                    size_t n_sets, double floor, double *pivots)
+{
+    size_t longest = longest_set(starts, n_sets);
+    double *factor = malloc((longest * longest + 1) * sizeof(double));
+    uint64_t work = 0;
+    if (factor == NULL)
+        return 0;
+    const int32_t *before = NULL;
+    size_t before_length = 0;
+    for (size_t s = 0; s < n_sets; s++) {
+        const int32_t *set = members + starts[s];
+        size_t length = (size_t)(starts[s + 1] - starts[s]), i = 0;
+        /* Rows of members that the last set began with, too, are there already. */
+        while (i < length && i < before_length && set[i] == before[i]) {
+            pivots[starts[s] + (int64_t)i] = pivots[before - members + (int64_t)i];
+            i++;
+        }
+        for (; i < length; i++)
+            pivots[starts[s] + (int64_t)i] =
+                factor_row(factor, longest, i, correlation + (size_t)set[i] * size, set, floor);
+        before = set;
+        before_length = length;
+        if (stop_after(&work, 1 + length * length * length / 3))
+            break;
+    }
+    free(factor);
+    return 1;
+}
+
+int partial_slopes(const double *correlation, size_t size, const int32_t *members, size_t n_sets,
+                   size_t length, double *slopes, double *least)
+{
+    double *factor = malloc((length * length + 1) * sizeof(double));
+    uint64_t work = 0;
+    if (factor == NULL)
+        return 0;
+    for (size_t s = 0; s < n_sets; s++) {
+        const int32_t *set = members + s * length;
+        double smallest = 1, pivot = 1;
+        for (size_t i = 0; i < length; i++) {
+            pivot = factor_row(factor, length, i, correlation + (size_t)set[i] * size, set, 0);
+            smallest = pivot < smallest ? pivot : smallest;
+        }
+        slopes[s] = factor[length * length - 2] * factor[length * length - 1];
+        least[s] = smallest;
+        if (stop_after(&work, 1 + length * length * length / 3))
+            break;
+    }
+    free(factor);
+    return 1;
+}
+
+/* ---------------------------------------------------------------------- within groups */
+
+typedef struct {
+    int64_t *counts;    /* rows of each group */
+    __int128 *sums;     /* of each column */
+    int64_t *centres;   /* the mean of each column, rounded */
+    __int128 *products; /* about these, the lower triangle */
+} group_sums;
+
+static void free_sums(group_sums *sums)
+{
+    free(sums->counts);
+    free(sums->sums);
+    free(sums->centres);
+    free(sums->products);
+}
+
+static int make_sums(group_sums *sums, size_t n_groups, size_t n_columns)
+{
+    size_t triangle = n_columns * (n_columns + 1) / 2;
+    sums->counts = calloc(n_groups + 1, sizeof(int64_t));
+    sums->sums = calloc(n_groups * n_columns + 1, sizeof(__int128));
+    sums->centres = calloc(n_groups * n_columns + 1, sizeof(int64_t));
+    sums->products = calloc(n_groups * triangle + 1, sizeof(__int128));
+    if (sums->counts && sums->sums && sums->centres && sums->products)
+        return 1;
+    free_sums(sums);
+    return 0;
+}
+
+static int64_t rounded_mean(__int128 sum, int64_t n)
+{
+    __int128 twice = 2 * sum + n, mean = twice / (2 * (__int128)n);
+    return (int64_t)(twice < 0 && mean * 2 * n != twice ? mean - 1 : mean);
+}
+
+static void add_up(group_sums *sums, const int32_t *group, size_t n_rows, size_t n_groups,
+                   const int64_t *const *columns, size_t n_columns, const int64_t *weights)
+{
+    for (size_t r = 0; r < n_rows && !stop_at_step(r); r++)
+        sums->counts[group[r]] += weights ? weights[r] : 1;
+    for (size_t c = 0; c < n_columns; c++)
+        for (size_t r = 0; r < n_rows && !stop_at_step(r); r++)
+            sums->sums[(size_t)group[r] * n_columns + c] +=
+                (__int128)columns[c][r] * (weights ? weights[r] : 1);
+    for (size_t g = 0; g < n_groups; g++)
+        for (size_t c = 0; c < n_columns && sums->counts[g]; c++) {
+            size_t at = g * n_columns + c;
+            sums->centres[at] = rounded_mean(sums->sums[at], sums->counts[g]);
+            sums->sums[at] -= (__int128)sums->centres[at] * sums->counts[g];
+        }
+    size_t triangle = n_columns * (n_columns + 1) / 2;
+    for (size_t r = 0; r < n_rows && !stop_at_step(r); r++) {
+        const int64_t *centres = sums->centres + (size_t)group[r] * n_columns;
+        __int128 *products = sums->products + (size_t)group[r] * triangle;
+        for (size_t i = 0; i < n_columns; i++) {
+            __int128 value = (__int128)(columns[i][r] - centres[i]) * (weights ? weights[r] : 1);
+            for (size_t j = 0; j <= i; j++)
+                *products++ += value * (columns[j][r] - centres[j]);
+        }
+    }
+}
+
+/* The share of its variance that is left of each column given those before; the least of them. The
+   variance of the last one, times the rows, goes to `left`. */
+static double least_share(const __int128 *products, const __int128 *sums, int64_t n, size_t n_columns,
+                          double *factor, double *left)
+{
+    double least = 1;
+    for (size_t i = 0; i < n_columns; i++) {
+        double own = 0, pivot = 0;
+        for (size_t j = 0; j <= i; j++) {
+            double value = (double)*products++ - (double)sums[i] * (double)sums[j] / (double)n;
+            own = value;
+            for (size_t k = 0; k < j; k++)
+                value -= factor[i * n_columns + k] * factor[j * n_columns + k];
+            if (j < i) {
+                value *= factor[j * n_columns + j];
+                factor[i * n_columns + j] = value;
+            }
+            pivot = value;
+        }
+        if (!(pivot > 0))
+            return 0;
+        least = pivot / own < least ? pivot / own : least;
+        factor[i * n_columns + i] = 1 / sqrt(pivot);
+        *left = pivot;
+    }
+    return least;
+}
+
+int residuals_within(const int32_t *group, size_t n_rows, size_t n_groups, const int64_t *const *columns,
+                     size_t n_columns, const int64_t *weights, int scale, group_residuals *found)
+{
+    group_sums sums;
+    size_t triangle = n_columns * (n_columns + 1) / 2;
+    double *factor = malloc((n_columns * n_columns + 1) * sizeof(double));
+    if (factor == NULL || !make_sums(&sums, n_groups, n_columns)) {
+        free(factor);
+        return 0;
+    }
+    add_up(&sums, group, n_rows, n_groups, columns, n_columns, weights);
+    *found = (group_residuals){0, 1, 0, 0, 0};
+    for (size_t g = 0; g < n_groups; g++) {
+        int64_t n = sums.counts[g];
+        double left = 0;
+        if (n == 0)
+            continue;
+        found->n_groups++;
+        found->n_rows += n;
+        if (found->fewest_rows == 0 || n < found->fewest_rows)
+            found->fewest_rows = n;
+        double share = least_share(sums.products + g * triangle, sums.sums + g * n_columns, n, n_columns,
+                                   factor, &left);
+        if (share < found->least_pivot)
+            found->least_pivot = share;
+        if (share > 0)
+            found->log_sum += (double)n * log(ldexp(left, -2 * scale) / (double)n);
+    }
+    free(factor);
+    free_sums(&sums);
+    return 1;
+}

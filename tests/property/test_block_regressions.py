@@ -1,0 +1,274 @@
+"""Regressions from one matrix: the kernel, its reference, exact elimination and definitions agree."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from gml import MemoryCounter, kernel
+from gml.counts.block_regressions import BlockRegressions
+from gml.counts.exact_moments import moments_of
+from gml.counts.expanded_moments import expanded_numbers
+from gml.counts.integer_gram import integer_gram, limbs_needed
+from gml.counts.residuals import residuals_from_moments
+from gml.data.dataset import Dataset, Variable
+from gml.errors import DataError
+from gml.kernel import reference
+
+LEVELS = tuple("abcdef")
+
+
+def mixed_table(seed: int, n: int = 400, weighted: bool = False) -> Dataset:
+    """Three numbers of very different sizes and three labels, of which one has unseen levels."""
+    rng = np.random.default_rng(seed)
+    label = rng.integers(0, 3, n)
+    other = (label + rng.integers(0, 2, n)) % 4
+    x = rng.normal(size=n) + label
+    y = 1e9 + x + rng.normal(size=n)
+    z = np.round(rng.normal(size=n) * 5 + other)
+    columns = (
+        x,
+        label.astype(np.uint8) + 1,
+        y,
+        other.astype(np.uint8),
+        z,
+        rng.integers(0, 2, n).astype(np.uint8),
+    )
+    names = ("x", "label", "y", "other", "z", "coin")
+    levels = (None, LEVELS, None, LEVELS[:4], None, LEVELS[:2])
+    weights = rng.integers(0, 4, n) if weighted else None
+    return Dataset(
+        tuple(Variable(*pair) for pair in zip(names, levels, strict=True)), columns, weights
+    )
+
+
+def expanded(data: Dataset, columns: list[int]) -> np.ndarray:
+    """The indicators and numbers of a table, as the docstring defines them."""
+    found = []
+    for j in sorted(columns, key=lambda j: data.variables[j].name):
+        cells = data.columns[j]
+        if data.variables[j].is_continuous:
+            found.append(cells)
+            continue
+        counted = cells if data.weights is None else cells[data.weights > 0]
+        found += [(cells == level).astype(float) for level in np.unique(counted)[1:]]
+    return np.column_stack(found)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("weighted", [False, True])
+def test_expanded_moments_are_those_of_the_columns(seed: int, weighted: bool) -> None:
+    data = mixed_table(seed, weighted=weighted)
+    found = MemoryCounter(data).expanded_moments(range(6))
+    columns = expanded(data, list(range(6)))
+    weights = np.ones(data.n_rows) if data.weights is None else data.weights.astype(float)
+    # Numbers near 10⁹ lose digits in float64; their differences do not.
+    centred = columns - columns[0]
+    covariance = np.cov(centred.T, fweights=weights.astype(int), bias=True)
+    sd = np.sqrt(np.diag(covariance))
+    assert found.n == int(weights.sum())
+    assert found.size == len(covariance)
+    assert np.allclose(found.correlation, covariance / np.outer(sd, sd), rtol=0, atol=1e-13)
+    assert np.allclose(found.log_variances, np.log(np.diag(covariance)), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_sums_do_not_depend_on_rows_columns_or_threads(seed: int) -> None:
+    data = mixed_table(seed, n=9000)
+    rng = np.random.default_rng(seed)
+    rows, columns = rng.permutation(data.n_rows), rng.permutation(6)
+    shuffled = Dataset(
+        tuple(data.variables[j] for j in columns), tuple(data.columns[j][rows] for j in columns)
+    )
+    found = MemoryCounter(data, threads=1).expanded_moments(range(6))
+    again = MemoryCounter(shuffled, threads=3).expanded_moments(range(6))
+    assert np.array_equal(found.correlation, again.correlation)
+    assert found.cross(range(found.size)) == again.cross(range(found.size))
+
+
+@pytest.mark.parametrize("heaviest", [1, 3, 2000, 2**40])
+def test_integer_gram_is_exact(heaviest: int) -> None:
+    rng = np.random.default_rng(heaviest)
+    columns = np.column_stack(
+        [
+            rng.integers(-(2**52), 2**52 + 1, 700),
+            rng.integers(-(2**30), 2**30, 700),
+            rng.integers(0, 2, 700),
+            np.full(700, 2**52),
+        ]
+    )
+    weights = rng.integers(0, heaviest + 1, 700)
+    limbs = [limbs_needed(int(np.abs(column).max())) for column in columns.T]
+    found = integer_gram(lambda rows: columns[rows], 700, limbs, weights, 2).entries(range(4))
+    whole = columns.astype(object)
+    assert np.array_equal(found, whole.T @ (whole * weights.astype(object)[:, None]))
+
+
+def test_many_columns_have_the_moments_of_few() -> None:
+    rng = np.random.default_rng(7)
+    cells = tuple(rng.normal(size=500) * 10.0**k for k in range(9))
+    data = Dataset(tuple(Variable(str(k), None) for k in range(9)), cells)
+    of_all = moments_of(data, range(9), threads=2)
+    for j in range(8):
+        of_two = moments_of(data, [j, j + 1])
+        assert of_all.cross[j][j + 1] == of_two.cross[0][1]
+        assert of_all.means[j] == of_two.means[0]
+
+
+def test_moments_of_numbers_alone_give_the_same_matrix() -> None:
+    counter = MemoryCounter(mixed_table(4))
+    found = counter.expanded_moments([4, 0, 2])
+    other = expanded_numbers(counter.moments([0, 2, 4]), [0, 2, 4])
+    assert np.array_equal(found.owners, other.owners)
+    assert np.allclose(found.correlation, other.correlation, rtol=0, atol=1e-15)
+    assert np.allclose(found.log_variances, other.log_variances, rtol=1e-14)
+
+
+def random_correlations(rng: np.random.Generator, size: int) -> np.ndarray:
+    rows = rng.normal(size=(size + 20, size)) @ (np.eye(size) + rng.normal(size=(size, size)))
+    return np.ascontiguousarray(np.corrcoef(rows.T))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_kernel_pivots_are_those_of_the_reference(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    matrix = random_correlations(rng, 9)
+    sets = [rng.permutation(9)[: rng.integers(1, 9)] for _ in range(40)]
+    sets += [np.array([*sets[-1][:2], *[j for j in range(9) if j not in sets[-1][:2]]])]
+    flat = np.concatenate(sets).astype(np.int32)
+    starts = np.cumsum([0, *map(len, sets)]).astype(np.int64)
+    found = kernel.active().cholesky_pivots(matrix, flat, starts, 1e-9)
+    assert np.allclose(found, reference.cholesky_pivots(matrix, flat, starts, 1e-9), atol=1e-12)
+    for k, members in enumerate(sets):
+        pivots = found[starts[k] : starts[k + 1]]
+        assert math.isclose(
+            np.log(pivots).sum(),
+            np.linalg.slogdet(matrix[np.ix_(members, members)])[1],
+            rel_tol=1e-9,
+            abs_tol=1e-11,
+        )
+
+
+def test_nothing_is_regressed_on_what_is_determined() -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(100, 4))
+    rows[:, 1] = 2 * rows[:, 0]
+    matrix = np.ascontiguousarray(np.corrcoef(rows.T))
+    flat, starts = np.arange(4, dtype=np.int32), np.array([0, 4], dtype=np.int64)
+    without = np.array([0, 2, 3], dtype=np.int32)
+    for one in (kernel.active(), reference):
+        pivots = one.cholesky_pivots(matrix, flat, starts, 1e-9)
+        others = one.cholesky_pivots(matrix, without, np.array([0, 3], dtype=np.int64), 1e-9)
+        assert pivots[1] < 1e-9
+        assert np.allclose(pivots[[0, 2, 3]], others, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("length", [2, 3, 6])
+def test_partial_slopes_are_those_of_the_inverse(length: int) -> None:
+    rng = np.random.default_rng(length)
+    matrix = random_correlations(rng, 8)
+    sets = np.array([rng.permutation(8)[:length] for _ in range(50)], dtype=np.int32)
+    slopes, least = kernel.active().partial_slopes(matrix, sets)
+    others = reference.partial_slopes(matrix, sets)
+    assert np.allclose(slopes, others[0], rtol=1e-10, atol=1e-12)
+    assert np.allclose(least, others[1], rtol=1e-10, atol=1e-12)
+    for members, slope in zip(sets, slopes, strict=True):
+        inverse = np.linalg.inv(matrix[np.ix_(members, members)])
+        r = -inverse[-1, -2] / math.sqrt(inverse[-1, -1] * inverse[-2, -2])
+        assert math.isclose(slope, r / math.sqrt(1 - r * r), rel_tol=1e-8, abs_tol=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("weighted", [False, True])
+def test_residuals_within_groups_agree(seed: int, weighted: bool) -> None:
+    data = mixed_table(seed, n=900, weighted=weighted)
+    counter = MemoryCounter(data)
+    families = [(0, ()), (0, (1,)), (2, (0, 1, 3)), (4, (0, 2, 5)), (0, (4,)), (2, (1, 3, 5))]
+    found = counter.residuals(families)
+    for k, (child, parents) in enumerate(families):
+        numbers, labels = counter.regressors(child, parents)
+        exact = residuals_from_moments(counter.moments([*numbers, child], labels))
+        assert math.isclose(found.log_sum[k], exact.log_sum, rel_tol=1e-12, abs_tol=1e-9)
+        assert found.groups[k] == exact.n_groups
+        assert found.fewest[k] == exact.fewest_rows
+        assert found.n[k] == exact.n_rows == counter.n
+
+
+def test_residuals_are_those_of_least_squares() -> None:
+    data = mixed_table(3)
+    counter = MemoryCounter(data)
+    found = counter.residuals([(0, (1, 4))])
+    expected = 0.0
+    for level in np.unique(data.columns[1]):
+        rows = data.columns[1] == level
+        design = np.column_stack([np.ones(rows.sum()), data.columns[4][rows]])
+        _, sse, _, _ = np.linalg.lstsq(design, data.columns[0][rows], rcond=None)
+        expected += rows.sum() * math.log(sse[0] / rows.sum())
+    assert math.isclose(found.log_sum[0], expected, rel_tol=1e-12)
+    assert found.sufficient[0]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_kernel_residuals_are_those_of_the_reference(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    group = rng.integers(0, 5, 300).astype(np.int32)
+    columns = [rng.integers(-(2**50), 2**50, 300) for _ in range(3)]
+    weights = rng.integers(1, 9, 300)
+    found = kernel.active().residuals_within(group, 6, columns, weights, 40)
+    other = reference.residuals_within(group, 6, columns, weights, 40)
+    assert found[2:] == other[2:]
+    assert np.allclose(found[:2], other[:2], rtol=1e-11)
+
+
+def test_small_groups_and_groups_without_variance_are_insufficient() -> None:
+    x = np.array([1.0, 2.0, 3.0, 5.0, 4.0, 4.0, 4.0, 4.0])
+    y = np.array([1.0, 2.0, 2.0, 4.0, 1.0, 2.0, 3.0, 5.0])
+    labels = np.array([0, 0, 0, 0, 1, 1, 1, 1], dtype=np.uint8)
+    names = (Variable("x", None), Variable("y", None), Variable("l", ("a", "b", "c")))
+    found = MemoryCounter(Dataset(names, (x, y, labels))).residuals(
+        [(0, ()), (0, (2,)), (1, (2,)), (1, (0, 2)), (1, (0,))]
+    )
+    assert found.sufficient.tolist() == [True, False, True, False, True]
+    assert found.groups.tolist() == [1, 2, 2, 2, 1]
+
+
+def test_block_regressions_are_quotients_of_determinants() -> None:
+    data = mixed_table(1)
+    counter = MemoryCounter(data)
+    moments = counter.expanded_moments(range(6))
+    blocks = BlockRegressions(moments, data.names, threads=2)
+    found = blocks.residuals([((), (1,)), ((0, 3), (1,)), ((0, 3, 1), (2, 4))])
+    for k, (given, targets) in enumerate([((), (1,)), ((0, 3), (1,)), ((0, 3, 1), (2, 4))]):
+        rows, all_rows = moments.rows_of(given), moments.rows_of([*given, *targets])
+        parts = [np.linalg.slogdet(moments.correlation[np.ix_(s, s)])[1] for s in (rows, all_rows)]
+        assert math.isclose(found.log_left[k], parts[1] - parts[0], abs_tol=1e-11)
+        assert found.given_rank[k] == len(rows)
+        assert found.rank[k] == len(all_rows) - len(rows)
+
+
+def test_determined_labels_count_as_absent_and_numbers_are_named() -> None:
+    rng = np.random.default_rng(5)
+    fine = rng.integers(0, 4, 200).astype(np.uint8)
+    coarse = (fine // 2).astype(np.uint8)
+    number = fine.astype(float) * 2
+    names = (Variable("coarse", ("a", "b")), Variable("fine", LEVELS), Variable("n", None))
+    counter = MemoryCounter(Dataset(names, (coarse, fine, number)))
+    blocks = BlockRegressions(counter.expanded_moments(range(3)), ["coarse", "fine", "n"])
+    found = blocks.residuals([((1,), (0,)), ((0,), (1,))])
+    assert found.rank.tolist() == [0, 2]
+    assert found.determined.tolist() == [1, 1]
+    with pytest.raises(DataError, match="'fine', 'n' are perfect"):
+        blocks.residuals([((1,), (2,))])
+
+
+def test_nearly_collinear_numbers_are_regressed_exactly() -> None:
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=300)
+    y = x + 1e-7 * rng.normal(size=300)
+    names = (Variable("x", None), Variable("y", None))
+    counter = MemoryCounter(Dataset(names, (x, y)))
+    found = BlockRegressions(counter.expanded_moments([0, 1]), "xy").residuals([((0,), (1,))])
+    (xx, xy), (_, yy) = counter.moments([0, 1]).cross
+    assert found.log_left[0] == math.log((xx * yy - xy * xy) / (xx * yy))
