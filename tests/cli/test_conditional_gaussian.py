@@ -97,7 +97,7 @@ def test_rows(gml, folder):
     ("args", "code", "message"),
     [
         (["back.dot", *NUMERIC], 3, "'age -> sex': a label has no distribution given numbers"),
-        (["back.dot", *NUMERIC], 3, "--tiers 'LABELS < NUMBERS'"),
+        (["back.dot", *NUMERIC], 3, "--tiers 'sex < age,mass'"),
         (["g.dot", *NUMERIC, "--number-prior", "ridge"], 2, "--number-prior belongs to --method"),
         (["g.dot", *NUMERIC, "--method", "bayes", "--prior-rows", "0"], 2, "--prior-rows"),
         (["g.dot", "--method", "bayes", "--prior-rows", "2", "--bins", "3"], 2, "is for numbers"),

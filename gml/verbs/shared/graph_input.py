@@ -13,6 +13,7 @@ from gml.errors import (
     DataError,
     GraphError,
     UsageError,
+    csv_record,
     listing,
     parameter,
     place,
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from gml.model.bayesnet import BayesNet
     from gml.model.conditional_models import Conditional
     from gml.model.markovnet import MarkovNet
+
+
+_LONGEST_TIERS = 120
 
 
 @runtime_checkable
@@ -76,7 +80,8 @@ class GivenGraph:
         if not arcs:
             return found
         every = "" if self.graph.kind == "dag" else "every DAG that it stands for has such arrows: "
-        raise GraphError(f"{self.name}: {every}{numbers_before_labels(arcs)}")
+        first, then = labels, [name for name in self.graph.names if name in numbers]
+        raise GraphError(f"{self.name}: {every}{_numbers_before_labels(arcs, first, then)}")
 
     def declared_cuts(self) -> DeclaredColumns:
         """What the graph declares about the columns that it was learned from in intervals."""
@@ -151,11 +156,16 @@ def _into_labels(dag: Graph, numbers: Collection[str]) -> list[str]:
     ]
 
 
-def numbers_before_labels(arcs: Sequence[str]) -> str:
+def _numbers_before_labels(
+    arcs: Sequence[str], labels: Sequence[str], numbers: Sequence[str]
+) -> str:
     """Say that arrows from numbers to labels have no distribution, and the way out."""
+    tiers = f"{csv_record(labels)} < {csv_record(numbers)}"
+    if len(tiers) > _LONGEST_TIERS or not tiers.isprintable():
+        tiers = "LABELS < NUMBERS"
     return (
         f"{listing(arcs)}: a label has no distribution given numbers; learn a graph with "
-        f"{parameter('tiers')} 'LABELS < NUMBERS', or cut the numbers ({parameter('bins')}, "
+        f"{parameter('tiers')} '{tiers}', or cut the numbers ({parameter('bins')}, "
         f"{parameter('cut')})"
     )
 
