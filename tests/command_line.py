@@ -11,12 +11,14 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
+import json
 import os
 import subprocess
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 GML = [sys.executable, "-m", "gml.cli"]
 SECONDS = 120
@@ -85,6 +87,12 @@ def error_line(done: Finished, code: int) -> str:
     assert text.count("\n") == 1
     assert "Traceback" not in text
     return text
+
+
+def printed_json(done: Finished) -> Any:
+    """The JSON that a run printed, which must have ended well."""
+    assert done.returncode == 0, done.stderr.decode()
+    return json.loads(done.stdout)
 
 
 def printed_rows(done: Finished) -> list[dict[str, str]]:

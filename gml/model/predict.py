@@ -6,7 +6,6 @@ ignored. Rows of evidence of probability 0 have no answer.
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,32 +16,26 @@ from numpy.typing import NDArray
 
 from gml.data.dataset import MAX_LEVELS, Dataset, Variable, missing_mask
 from gml.data.frames import is_frame
-from gml.data.levels import NA_LEVEL
 from gml.data.options import ReadOptions
-from gml.data.problems import undeclared
 from gml.data.reading import read_dataset
 from gml.errors import (
-    DataError,
     UsageError,
     agreeing,
     counted,
     kind_of,
-    listing,
     parameter,
-    quote,
 )
 from gml.model.decoded_metrics import DecodedMetrics, DecodedTally
-from gml.model.evidence import Circumstances, Meaning, circumstances
+from gml.model.evidence import circumstances
 from gml.model.model import AskedModel
 from gml.model.prediction_metrics import Metrics, Tally, TrueValues
 from gml.model.row_answers import Decoded, Predictions, RowAnswers
+from gml.model.row_evidence import RowEvidence, warn_of_ignored
 from gml.model.row_inference import RowInference
 from gml.progress import reporter
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_MISSING = ("unobserved", "level")
 
 
 def predict(
@@ -188,6 +181,9 @@ def _truth(
     variable: Variable, data: Dataset | pd.DataFrame, names: Sequence[str], missing: str
 ) -> NDArray[Any]:
     """What the column of a node says that it really was."""
+    plain = _plain_numbers(variable, data, names.index(variable.name))
+    if plain is not None:
+        return plain
     true = TrueValues(variable, missing_is_level=missing == "level", decimal=_decimal(data))
     codes, distinct = _factorized(data, names.index(variable.name))
     meant = np.array([true.missing, *(true.of(value) for value in distinct)])
@@ -204,7 +200,7 @@ def _read(path: str | os.PathLike[str], net: AskedModel) -> Dataset:
     nodes = {variable.name: variable for variable in net.variables}
 
     def used(names: Sequence[str]) -> Sequence[str]:
-        _warn_of_ignored(names, nodes)
+        warn_of_ignored(names, nodes)
         return [name for name in names if name in nodes]
 
     options = ReadOptions(
@@ -220,6 +216,10 @@ def _observed(rows: RowEvidence, data: Dataset | pd.DataFrame) -> NDArray[Any]:
     """What each row observes; the meaning of a value is looked up once per column."""
     values = rows.room(data.n_rows if isinstance(data, Dataset) else len(data))
     for k, at in enumerate(rows.at):
+        plain = _plain_numbers(rows.variables[k], data, at)
+        if plain is not None:
+            values[:, k] = plain
+            continue
         codes, distinct = _factorized(data, at)
         which, first, times = np.unique(codes, return_index=True, return_counts=True)
         seen = {
@@ -234,6 +234,25 @@ def _observed(rows: RowEvidence, data: Dataset | pd.DataFrame) -> NDArray[Any]:
             meant.append(rows.nothing if known is None else known)
         values[:, k] = np.array(meant)[codes + 1]
     return values
+
+
+def _plain_numbers(
+    variable: Variable, data: Dataset | pd.DataFrame, at: int
+) -> NDArray[np.float64] | None:
+    """A column of numbers that mean themselves, NaN where one is missing; None if there are others.
+
+    There may be as many of them as rows, so that looking each up would take long.
+    """
+    if not variable.is_continuous:
+        return None
+    if isinstance(data, Dataset):
+        column = data.columns[at] if data.variables[at].is_continuous else None
+    else:
+        column = data.iloc[:, at].to_numpy() if data.dtypes.iloc[at].kind in "fiu" else None
+    if column is None or column.dtype.kind not in "fiu" or np.isinf(column).any():
+        return None
+    found: NDArray[np.float64] = column.astype(np.float64)
+    return found
 
 
 def _factorized(data: Dataset | pd.DataFrame, at: int) -> tuple[NDArray[np.int64], list[Any]]:
@@ -256,143 +275,3 @@ def warn_of_impossible(n_rows: int, where: str) -> None:
             f"{where}: {counted(n_rows, 'row')} of evidence of probability 0 "
             f"{agreeing(n_rows, 'has', 'have')} no answer"
         )
-
-
-class RowEvidence:
-    """What the cells of a table observe: codes of levels, -1 for none, or numbers, NaN for none.
-
-    Where the model has both, all are numbers.
-
-    `names` are the nodes observed: those of the columns at `at`, then those of the evidence that
-    all rows share.
-    """
-
-    def __init__(
-        self,
-        given: Circumstances[AskedModel],
-        columns: Sequence[str],
-        targets: Sequence[str],
-        where: str,
-        *,
-        missing: str = "unobserved",
-        ignore_unknown: bool = False,
-        decimal: str = ".",
-        needed: Sequence[str] = (),
-    ) -> None:
-        if missing not in _MISSING:
-            choices = " or ".join(map(repr, _MISSING))
-            raise UsageError(f"{parameter('missing')} must be {choices}, not {missing!r}")
-        self._where = where
-        self._missing_is_level = missing == "level"
-        self._ignore_unknown = ignore_unknown
-        variables = {variable.name: variable for variable in given.net.variables}
-        observed = [name for name in columns if name in variables and name not in targets]
-        twice = sorted({name for name in observed if observed.count(name) > 1})
-        if twice:
-            raise DataError(f"{where}: the header has {listing(twice)} more than once")
-        for values, option in ((given.evidence, "evidence"), (given.do, "do")):
-            both = [name for name in observed if name in values]
-            if both:
-                raise UsageError(
-                    f"{listing(both)} is in {parameter(option)} and a column of {where}"
-                )
-        _warn_of_ignored(columns, variables)
-        self.variables = [variables[name] for name in observed]
-        self._meanings = [Meaning(variable, decimal) for variable in self.variables]
-        self.at = [columns.index(name) for name in observed]
-        self._fixed = [
-            value if (levels := variables[name].levels) is None else levels.index(str(value))
-            for name, value in given.evidence.items()
-        ]
-        self._has_numbers = any(variable.is_continuous for variable in given.net.variables)
-        self._unknown: dict[str, int] = {}
-        self._gaps_with_level: set[str] = set()
-        self.names = [*observed, *given.evidence]
-        self._needed = frozenset(needed)
-        absent = [name for name in needed if name not in self.names]
-        if absent:
-            raise DataError(
-                f"{where}: no column {listing(absent)}, and the model says nothing without "
-                + agreeing(len(absent), "it", "them")
-            )
-        others = [name for name in observed if needed and name not in self._needed]
-        if others:
-            reporter().tell(
-                f"{listing(others)} {agreeing(len(others), 'is', 'are')} known in {where}, and so "
-                "evidence for the other targets"
-            )
-
-    def room(self, n_rows: int) -> NDArray[Any]:
-        """Return rows × names, with the evidence that all rows share."""
-        values = np.empty((n_rows, len(self.names)), np.float64 if self._has_numbers else np.int64)
-        for k, value in enumerate(self._fixed, start=len(self.at)):
-            values[:, k] = value
-        return values
-
-    def known(self, k: int) -> dict[str, float]:
-        """Return the levels of a column, which need not be looked up."""
-        return {level: code for code, level in enumerate(self.variables[k].levels or ())}
-
-    def find(self, k: int, value: object, place: str, times: int = 1) -> float | None:
-        """Return what a value of a column means; None if it is unknown and may be ignored."""
-        found = self._meanings[k].code_of(value)
-        if found is not None or not times:
-            return found
-        variable = self.variables[k]
-        if not self._ignore_unknown:
-            what = (
-                f"{quote(str(value))} is not a number"
-                if variable.levels is None
-                else undeclared(str(value), variable.levels)
-            )
-            raise DataError(
-                f"{self._where}: {place}: column {quote(variable.name)}: {what}; "
-                f"{parameter('ignore_unknown')} treats it as missing"
-            )
-        self._unknown[variable.name] = self._unknown.get(variable.name, 0) + times
-        return None
-
-    @property
-    def nothing(self) -> float:
-        """What stands for a cell that observes nothing."""
-        return math.nan if self._has_numbers else -1
-
-    def missing(self, k: int, place: str) -> float:
-        """Return what a missing cell of a column observes; one that is needed is refused."""
-        variable = self.variables[k]
-        if variable.levels is not None and NA_LEVEL in variable.levels:
-            if self._missing_is_level:
-                return variable.levels.index(NA_LEVEL)
-            self._gaps_with_level.add(variable.name)
-        if variable.name in self._needed and not self._ignore_unknown:
-            raise DataError(
-                f"{self._where}: {place}: column {quote(variable.name)} is missing, and the model "
-                f"needs it; {parameter('ignore_unknown')} leaves out what it would add"
-            )
-        return self.nothing
-
-    def warn(self) -> None:
-        """Warn about unknown values and unused missing levels."""
-        if self._unknown:
-            counts = ", ".join(f"{quote(name)} {n}" for name, n in self._unknown.items())
-            reporter().warn(f"values that the model does not know, treated as missing: {counts}")
-        if self._gaps_with_level:
-            reporter().warn(
-                f"missing cells of {listing(sorted(self._gaps_with_level))} observe nothing, but "
-                f"the model has a level {NA_LEVEL!r}: {parameter('missing', 'level')} observes that"
-            )
-
-
-def _warn_of_ignored(columns: Sequence[str], nodes: Mapping[str, Variable]) -> None:
-    import difflib
-
-    ignored = [name for name in columns if name not in nodes]
-    if not ignored:
-        return
-    free = [name for name in nodes if name not in columns]
-    hints = [
-        f"did you mean {quote(near[0])} by {quote(name)}?"
-        for name in ignored
-        if (near := difflib.get_close_matches(name, free, n=1, cutoff=0.6))
-    ]
-    reporter().warn("; ".join([f"not in the model, ignored: {listing(ignored)}", *hints[:1]]))

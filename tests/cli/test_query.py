@@ -12,6 +12,7 @@ import pytest
 
 import gml as library
 from tests.command_line import error_line, printed_rows
+from tests.command_line import printed_json as answer
 from tests.networks import asia
 from tests.places import ROOT
 
@@ -26,11 +27,6 @@ def folder(tmp_path):
 def with_files():
     """The package gives models their files when BayesNet is first asked for."""
     assert library.BayesNet
-
-
-def answer(done):
-    assert done.returncode == 0, done.stderr.decode()
-    return json.loads(done.stdout)
 
 
 def test_marginals(gml, folder):

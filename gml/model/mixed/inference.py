@@ -37,6 +37,7 @@ from gml.model.mixed.elimination import (
 )
 from gml.model.mixed.label_model import LabelInference, label_model
 from gml.model.mixed.lines import Array, Line, spread, whole
+from gml.model.mixed.margins import Margins
 from gml.model.mixed.mixture import NumberDistribution
 from gml.model.mixed.moments import ConditionalMoments, conditional_moments, posterior_moments
 from gml.model.mixed.ranked import RankedNetwork
@@ -99,7 +100,9 @@ class MixedPosterior:
         self._codes = {k: 0 for k in net.labels if net.sizes[k] == 1}
         self._codes |= {k: int(value) for k, value in by_rank.items() if k in net.tables}
         self._values = {k: float(value) for k, value in by_rank.items() if k in net.regressions}
-        found = self._eliminate(self._plan())
+        plan = self._plan()
+        found = self._eliminate(plan)
+        self._margins = Margins(net, plan, found.lines, self._max_memory)
         self._labels = self._label_inference(found.weights)
 
     @property
@@ -162,7 +165,7 @@ class MixedPosterior:
         """The distribution of a number given the evidence, or its moments if that has no room."""
         rank = self._rank(name)
         try:
-            line = self._eliminate(self._plan(last=[rank], only_around=True)).lines[rank]
+            line = self._margin(rank)
             weight = self._labels.joint([self._net.names[k] for k in line.labels]).reshape(-1)
         except NoRoom as error:
             return self._moments_only(name, rank, str(error))
@@ -181,6 +184,16 @@ class MixedPosterior:
             sd.reshape(-1)[chosen],
         )
 
+    def _margin(self, rank: int) -> Line:
+        """A number given labels alone.
+
+        One without observed descendants is eliminated last. Otherwise observations would have to be
+        carried to it from afar, and it is followed back from those that were.
+        """
+        if rank not in self._net.ancestors(self._values):
+            return self._eliminate(self._plan(last=[rank], around=[rank])).lines[rank]
+        return self._margins.of(rank)
+
     def _moments_only(self, name: str, rank: int, reason: str) -> NumberDistribution:
         moments = posterior_moments(self._net, self.steps(), rank, self._max_memory)
         nothing = np.empty(0)
@@ -194,7 +207,7 @@ class MixedPosterior:
         ranks, beside = self._check(numbers), self._check(labels)
         self._check([*numbers, *labels])
         beside = [k for k in beside if k not in self._codes]
-        plan = self._plan(last=ranks, only_around=True)
+        plan = self._plan(last=ranks, around=ranks)
         found = self._eliminate(plan)
         order = [k for k in reversed(plan.order) if k in ranks]
         over = (*beside, *sorted({j for k in ranks for j in found.lines[k].labels} - {*beside}))

@@ -163,8 +163,8 @@ class NumberDistribution(NotebookTable):
     --------
     >>> two = NumberDistribution("x", ("c",), (("a",), ("b",)), np.array([0.5, 0.5]),
     ...     np.array([-1.0, 1.0]), np.array([0.6, 0.6]))
-    >>> round(two.mean, 12), round(two.sd, 6), round(two.quantile(0.5), 12)
-    (0.0, 1.16619, 0.0)
+    >>> round(two.mean, 12), round(two.sd, 6), round(two.quantile(0.95), 6)
+    (0.0, 1.16619, 1.768938)
     """
 
     name: str

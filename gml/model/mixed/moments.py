@@ -5,7 +5,8 @@ the posterior (labels given labels, numbers given labels and numbers) nodes are 
 parents first, and kept only until their last child is there. To drop a label is to mix the means
 and covariances of the numbers that are kept (the weak marginals of Lauritzen 1992, which have the
 right first two moments). Nothing is conditioned on after that, and regressions are linear, so that
-all moments are exact. The next node is the one that leaves the smallest table, ties by name.
+all moments are exact. The next number is the one that leaves the smallest table, ties by name; the
+labels that it needs come just before it.
 """
 
 from __future__ import annotations
@@ -188,30 +189,49 @@ def posterior_moments(
         for parent in parents[node]:
             children[parent].add(node)
     front, done = _Front(net.sizes), set[int]()
+    labels_in_order = [step.node for step in tables if step.node in needed]
 
-    def left_after(node: int) -> tuple[set[int], set[int]]:
-        kept = {k for k in (*front.labels, *front.numbers, node) if children[k] - done - {node}}
-        return {k for k in kept if k in net.tables}, {k for k in kept if k in net.regressions}
+    def added_with(node: int) -> list[int]:
+        """A number, and before it all labels that it depends on and that are not there yet."""
+        wanted: set[int] = set()
+        waiting = [node]
+        while waiting:
+            new = parents[waiting.pop()] - done - wanted
+            wanted |= new
+            waiting += new
+        return [*(k for k in labels_in_order if k in wanted), node]
+
+    def price(node: int) -> tuple[int, int]:
+        new = added_with(node)
+        then = done.union(new)
+        kept = {k for k in (*front.labels, *front.numbers, *new) if children[k] - then}
+        labels = {k for k in kept if k in net.tables}
+        return front.cells(labels, kept - labels), node
 
     while number not in done:
-        check_stopped()
-        ready = [k for k in needed - done if parents[k] <= done]
-        node = min(ready, key=lambda k: (front.cells(*left_after(k)), k))
-        labels, numbers = {*front.labels}, {*front.numbers}
-        (labels if node in net.tables else numbers).add(node)
-        names = listing(net.names[k] for k in sorted(labels))
-        require_memory(
-            3 * 8 * front.cells(labels, numbers), max_memory, f"moments given {names} together"
-        )
-        step = step_of[node]
-        if isinstance(step, LineStep):
-            front.add_number(step)
-        else:
-            front.add_label(step)
-        done.add(node)
-        if node == number:
-            break
-        for k in [*front.numbers, *front.labels]:
-            if not children[k] - done:
-                front.drop(k)
+        ready = [
+            k
+            for k in needed - done
+            if k in net.regressions and all(j in done or j in net.tables for j in parents[k])
+        ]
+        for node in added_with(min(ready, key=price)):
+            check_stopped()
+            _require_room(net, front, node, max_memory)
+            step = step_of[node]
+            if isinstance(step, LineStep):
+                front.add_number(step)
+            else:
+                front.add_label(step)
+            done.add(node)
+            for k in [*front.numbers, *front.labels]:
+                if k != number and not children[k] - done:
+                    front.drop(k)
     return front.moments(number)
+
+
+def _require_room(net: RankedNetwork, front: _Front, node: int, max_memory: int | None) -> None:
+    labels, numbers = {*front.labels}, {*front.numbers}
+    (labels if node in net.tables else numbers).add(node)
+    names = listing(net.names[k] for k in sorted(labels))
+    what = f"moments given {names} together" if labels else "the moments of the numbers"
+    require_memory(3 * 8 * front.cells(labels, numbers), max_memory, what)

@@ -51,7 +51,8 @@ class RankedNetwork:
         self.rank = {name: k for k, name in enumerate(order.names)}
         self.positions: list[int] = order.positions.tolist()
         """The position in the network of each node by rank."""
-        self.variables: tuple[Variable, ...] = tuple(net.variables[j] for j in self.positions)
+        variables = net.variables
+        self.variables: tuple[Variable, ...] = tuple(variables[j] for j in self.positions)
         self.sizes = [len(v.levels) if v.levels is not None else 1 for v in self.variables]
         self.numbers = tuple(k for k, v in enumerate(self.variables) if v.is_continuous)
         self.labels = tuple(k for k, v in enumerate(self.variables) if not v.is_continuous)

@@ -139,9 +139,7 @@ class _PatternPlan:
         seen = {*observed, *self._single}
         self._base = strong_plan(net, seen)
         self._around: dict[int, StrongPlan] = {
-            k: strong_plan(net, seen, last=[k], only_around=True)
-            for k in targets
-            if k in net.regressions
+            k: strong_plan(net, seen, last=[k], around=[k]) for k in targets if k in net.regressions
         }
         kept = {
             k: (k,) if k in net.tables else self._around[k].labels[k]

@@ -1,11 +1,14 @@
 """In which order numbers are eliminated, and the arcs that have to be exchanged for it.
 
-Numbers go before labels (a strong triangulation; Leimer 1989, Lauritzen 1992), by min-fill within
-that. To eliminate a number is to turn the arcs from it to its children around, one after the other,
-children after those that precede them, until it has none (Shachter & Kenley 1989, "Gaussian
-influence diagrams"; Cowell's (2005) elimination tree in other words). What is left of it is its
-distribution given evidence, labels and numbers that are eliminated later; an observed number whose
-parents are all gone is a weight of the configurations of some labels.
+Numbers go before labels (a strong triangulation; Leimer 1989, Lauritzen 1992). Among numbers the
+order is by min-fill, where labels do not count: whatever the order, all labels of numbers that hang
+together meet in the end. Ties go by the order of the network.
+
+To eliminate a number is to turn the arcs from it to its children around, one after the other, in
+the order of the children, until it has none (Shachter & Kenley 1989, "Gaussian influence diagrams";
+Cowell's (2005) elimination tree in other words). What is left of it is its distribution given
+evidence, labels and numbers that are eliminated later; an observed number whose parents are all
+gone is a weight of the configurations of some labels.
 
 All of this is known before there are numbers: a plan knows the labels and the numbers that each
 regression will depend on, and so what they take, which is refused if it is beyond the budget.
@@ -68,7 +71,7 @@ def strong_plan(
     *,
     last: Sequence[int] = (),
     everything: bool = False,
-    only_around: bool = False,
+    around: Sequence[int] = (),
 ) -> StrongPlan:
     """Plan the elimination of all numbers that matter and are not observed.
 
@@ -82,36 +85,39 @@ def strong_plan(
         Numbers that matter, and are eliminated after all others.
     everything
         Whether all numbers matter, and not only ancestors of those observed and of the last ones.
-    only_around
-        Whether numbers that evidence separates from the last ones are left out.
+    around
+        If given, numbers that evidence separates from these are left out.
     """
     seen = set(observed)
     observed_numbers = [k for k in net.numbers if k in seen]
     matter = set(net.numbers)
     if not everything:
         matter &= net.ancestors([*observed_numbers, *last])
-    if only_around:
-        matter &= _connected(net, matter, seen, last)
+    if around:
+        matter &= _connected(net, matter, seen, around)
     numbers = tuple(sorted(matter))
     labels = {k: {j for j in net.regressions[k].labels if j not in seen} for k in numbers}
     tails = {k: {j for j in net.regressions[k].numbers if j not in seen} for k in numbers}
-    families = [
-        [*sorted(labels[k]), *sorted(tails[k]), *([] if k in seen else [k])] for k in numbers
-    ]
+    families = [[*tails[k], *([] if k in seen else [k])] for k in numbers]
     barren = matter - net.ancestors([*observed_numbers, *last])
     place = {k: at for at, k in enumerate(net.order)}
     # Each goes before its parents, with nothing to turn around.
     first = sorted(barren, key=place.__getitem__, reverse=True)
     middle = [k for k in numbers if k not in seen and k not in barren and k not in last]
     stages = [[k] for k in first] + [middle, [k for k in last if k in matter]]
-    order = [found.node for found in eliminate_by_min_fill(families, net.sizes, stages)]
+    order = _by_min_fill(families, stages, place)
     exchanges: list[tuple[int, int]] = []
     cells = 0
     gone: set[int] = set()
     for x in order:
         gone.add(x)
         children = [k for k in numbers if x in tails[k] and k not in gone]
-        for y in sorted(children, key=lambda k: (k in seen, place[k])):
+        # What is observed comes as soon as its other parents do, so that it gets no new ones.
+        when = {
+            k: max((place[j] for j in tails[k] - {x}), default=-1) + 0.5 if k in seen else place[k]
+            for k in children
+        }
+        for y in sorted(children, key=lambda k: (when[k], k)):
             exchanges.append((x, y))
             both = labels[x] | labels[y]
             others = tails[x] | (tails[y] - {x})
@@ -128,6 +134,22 @@ def strong_plan(
         {k: tuple(sorted(found)) for k, found in tails.items()},
         cells,
     )
+
+
+def _by_min_fill(
+    families: Sequence[Sequence[int]], stages: Sequence[Sequence[int]], place: dict[int, int]
+) -> list[int]:
+    """The order by min-fill, ties in favour of the node that precedes the others.
+
+    Were a child to go first, what is observed of it would be left to its parents: at the far end of
+    a chain, all observations would gather before the first is used.
+    """
+    node_at = {at: k for k, at in place.items()}
+    by_place = [[place[k] for k in family] for family in families]
+    staged = [[place[k] for k in stage] for stage in stages]
+    return [
+        node_at[found.node] for found in eliminate_by_min_fill(by_place, [1] * len(place), staged)
+    ]
 
 
 def _connected(

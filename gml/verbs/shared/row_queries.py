@@ -22,10 +22,11 @@ from gml.model.conditional.field import ConditionalField
 from gml.model.conditional.row_inference import FieldRowInference, all_targets
 from gml.model.decoded_metrics import DecodedMetrics, DecodedTally
 from gml.model.evidence import circumstances
-from gml.model.predict import RowEvidence, answers_about, warn_of_impossible
+from gml.model.predict import answers_about, warn_of_impossible
 from gml.model.prediction_metrics import Metrics, Tally, TrueValues
 from gml.model.query import Names, names_of
 from gml.model.row_answers import Decoded, Predictions, RowAnswers
+from gml.model.row_evidence import RowEvidence
 from gml.model.row_inference import RowInference
 from gml.model.sequences.chain_field import ChainField
 from gml.model.sequences.row_inference import ChainRowInference
