@@ -184,13 +184,11 @@ def score(
     if predict is not None:
         require_whole_rows(counter.unit)
     chosen = [some.for_columns(counter.variables) for some in chosen]
-    asked, given = (
-        given,
-        [
-            _scorable(some, fitted, chosen, counter)
-            for some, fitted in zip(given, factors, strict=True)
-        ],
-    )
+    asked = given
+    given = [
+        _scorable(some, fitted, chosen, counter)
+        for some, fitted in zip(given, factors, strict=True)
+    ]
     scores = [some.make(counter) for some in chosen]
     likelihood = chosen[0].likelihood(counter)
     found = [

@@ -97,7 +97,7 @@ def test_rows(gml, folder):
     ("args", "code", "message"),
     [
         (["back.dot", *NUMERIC], 3, "'age -> sex': a label has no distribution given numbers"),
-        (["back.dot", *NUMERIC], 3, "--tiers 'LABELS < NUMBERS'"),
+        (["back.dot", *NUMERIC], 3, "--tiers 'sex < age,mass'"),
         (["g.dot", *NUMERIC, "--number-prior", "ridge"], 2, "--number-prior belongs to --method"),
         (["g.dot", *NUMERIC, "--method", "bayes", "--prior-rows", "0"], 2, "--prior-rows"),
         (["g.dot", "--method", "bayes", "--prior-rows", "2", "--bins", "3"], 2, "is for numbers"),
@@ -146,3 +146,23 @@ def test_pictures(gml, folder):
     assert b"mass given sex, age" in plot.stdout and b"30" in plot.stdout
     assert "no closed form" in error_line(gml("draw", "m.json", "--weight", "mi"), 2)
     assert "no closed form" in error_line(gml("draw", "--kind", "matrix", "m.json"), 4)
+
+
+def test_folds_rank_graphs_by_density(gml, folder):
+    (folder / "none.dot").write_text("digraph { sex; age; mass }")
+    done = gml("score", "data.csv", "none.dot", "g.dot", *NUMERIC, "--folds", "3", "-f", "json")
+    best, worst = json.loads(done.stdout)["graphs"]
+    assert (best["graph"], worst["graph"]) == ("g.dot", "none.dot")
+    assert best["heldout"] < worst["heldout"]
+    assert "a label has no distribution" in error_line(
+        gml("score", "data.csv", "back.dot", *NUMERIC, "--folds", "3", "-q"), 3
+    )
+
+
+def test_a_learned_graph_is_fitted_as_it_was_learned(gml, folder):
+    learned = gml("ges", "data.csv", *NUMERIC, "--score", "bic-cg", "-f", "json", "-q").stdout
+    (folder / "learned.json").write_bytes(learned)
+    done = gml("fit-params", "data.csv", "learned.json", "-q")
+    assert done.returncode == 0
+    kinds = {node["id"]: "levels" in node for node in json.loads(done.stdout)["nodes"]}
+    assert kinds == {"sex": True, "age": False, "mass": False}

@@ -14,6 +14,7 @@ from gml.errors import (
     GraphError,
     UsageError,
     agreeing,
+    csv_record,
     listing,
     parameter,
     place,
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from gml.model.bayesnet import BayesNet
     from gml.model.conditional_models import Conditional
     from gml.model.markovnet import MarkovNet
+
+
+_LONGEST_TIERS = 120
 
 
 @runtime_checkable
@@ -86,7 +90,10 @@ class GivenGraph:
         if problem is not None:
             leads = agreeing(len(arcs), "leads", "lead")
             problem = f"{listing(arcs)} {leads} from a number to a label, {problem}"
-        raise GraphError(f"{self.name}: {every}{problem or numbers_before_labels(arcs)}")
+        else:
+            then = [name for name in self.graph.names if name in numbers]
+            problem = _numbers_before_labels(arcs, labels, then)
+        raise GraphError(f"{self.name}: {every}{problem}")
 
     def declared_cuts(self) -> DeclaredColumns:
         """What the graph declares about the columns that it was learned from in intervals."""
@@ -161,11 +168,16 @@ def _into_labels(dag: Graph, numbers: Collection[str]) -> list[str]:
     ]
 
 
-def numbers_before_labels(arcs: Sequence[str]) -> str:
+def _numbers_before_labels(
+    arcs: Sequence[str], labels: Sequence[str], numbers: Sequence[str]
+) -> str:
     """Say that arrows from numbers to labels have no distribution, and the way out."""
+    tiers = f"{csv_record(labels)} < {csv_record(numbers)}"
+    if len(tiers) > _LONGEST_TIERS or not tiers.isprintable():
+        tiers = "LABELS < NUMBERS"
     return (
         f"{listing(arcs)}: a label has no distribution given numbers; learn a graph with "
-        f"{parameter('tiers')} 'LABELS < NUMBERS', or cut the numbers ({parameter('bins')}, "
+        f"{parameter('tiers')} '{tiers}', or cut the numbers ({parameter('bins')}, "
         f"{parameter('cut')})"
     )
 
