@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from gml.independence.registry import TESTS
     from gml.independence.registry import check_test as check_test
     from gml.model.baseline import Baseline
-    from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
+    from gml.model.bayesnet import CPT, BayesNet, ConditionalGaussian, LinearGaussian
     from gml.model.conditional.field import ConditionalField
     from gml.model.entropy.density import Density
     from gml.model.factor import Factor
@@ -111,6 +111,7 @@ _HOMES = {verb: f"gml.verbs.{verb}" for verb in _LEARNING + _MODELS + _ABOUT_THE
     "CheckReport": "gml.gate.result",
     "CheckReports": "gml.gate.deliveries",
     "ConditionalField": "gml.model.conditional.field",
+    "ConditionalGaussian": "gml.model.bayesnet",
     "CountFile": "gml.counts.countfile",
     "Counter": "gml.counts.counter",
     "Dataset": "gml.data.dataset",
@@ -204,6 +205,7 @@ __all__ = [
     "CheckReport",
     "CheckReports",
     "ConditionalField",
+    "ConditionalGaussian",
     "CountFile",
     "Counter",
     "Dataset",

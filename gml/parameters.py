@@ -85,6 +85,9 @@ def prior_rows(name: str, help_: str) -> Option:
 ESS = prior_rows("ess", "Equivalent sample size of the prior")
 """The option that the Bayesian test and scores share."""
 
+PRIOR_ROWS = prior_rows("prior_rows", "Rows that --number-prior is worth, in each regression")
+"""How much the prior of a regression counts."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Entry:

@@ -12,7 +12,7 @@ from gml.errors import GmlWarning, GraphError
 from gml.formats.models import parse_any
 from gml.graph.provenance import Provenance
 from gml.model.baseline import Baseline
-from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
+from gml.model.bayesnet import CPT, BayesNet, ConditionalGaussian, LinearGaussian
 from gml.model.markovnet import MarkovNet
 from gml.model.training import Repeats, Training
 from gml.model.undirected.potential import Potential
@@ -53,19 +53,55 @@ def random_gaussian(rng, names):
     cpds = []
     for i, variable in enumerate(variables):
         parents = tuple(variables[j] for j in range(i) if rng.random() < 0.5)
-        bounds = tuple((float(a), float(a) + 1) for a in rng.normal(size=len(parents) + 2))
-        cpds.append(
-            LinearGaussian(
-                variable,
-                parents,
-                float(rng.normal()),
-                tuple(map(float, rng.normal(size=len(parents)))),
-                float(rng.gamma(2)),
-                int(rng.integers(1, 1000)) if rng.random() < 0.5 else None,
-                bounds if rng.random() < 0.5 else None,
-            )
-        )
+        cpds.append(_random_line(rng, variable, parents))
     return BayesNet(tuple(cpds), Provenance({"command": "fit-params"}))
+
+
+def random_mixed_model(rng, names, labels):
+    """A network of which some nodes are numbers, most of them with labels among their parents."""
+    levels = [_some(rng, labels, 2) if rng.random() < 0.5 else None for _ in names]
+    variables = [Variable(*pair) for pair in zip(names, levels, strict=True)]
+    cpds = []
+    for i, variable in enumerate(variables):
+        parents = tuple(
+            other
+            for other in variables[:i]
+            if rng.random() < 0.6 and not (variable.levels and other.is_continuous)
+        )
+        given = [len(parent.levels) for parent in parents if not parent.is_continuous]
+        size = int(np.prod(given, dtype=int))
+        if variable.levels:
+            cpds.append(CPT(variable, parents, rng.dirichlet(np.ones(2), size=size)))
+            continue
+        on = tuple(parent for parent in parents if parent.is_continuous)
+        lines = tuple(_random_line(rng, variable, on) for _ in range(size))
+        cpds.append(ConditionalGaussian(variable, parents, lines) if given else lines[0])
+    return BayesNet(tuple(cpds), Provenance({"command": "fit-params"}))
+
+
+def _random_line(rng, variable, parents):
+    bounds = tuple((float(a), float(a) + 1) for a in rng.normal(size=len(parents) + 2))
+    return LinearGaussian(
+        variable,
+        parents,
+        float(rng.normal()),
+        tuple(map(float, rng.normal(size=len(parents)))),
+        float(rng.gamma(2)),
+        int(rng.integers(1, 1000)) if rng.random() < 0.5 else None,
+        bounds if rng.random() < 0.5 else None,
+    )
+
+
+def assert_same_distributions(one, other):
+    """Bit for bit the same tables and regressions, with all that is beside them."""
+    assert one.names == other.names
+    for a, b in zip(one.cpds, other.cpds, strict=True):
+        if isinstance(a, CPT):
+            assert (a.variable, a.parents) == (b.variable, b.parents)
+            np.testing.assert_array_equal(a.table, b.table, strict=True)
+            np.testing.assert_array_equal(a.counts, b.counts)
+        else:
+            assert a == b
 
 
 def assert_same(one, other, *, beside=False):

@@ -11,6 +11,10 @@ from gml.errors import DataError, listing
 _SINGULAR_BITS = 94
 
 
+class CollinearError(DataError):
+    """A variable has no variance left given others."""
+
+
 def eliminate(
     cross: Sequence[Sequence[int]], first: int, names: Sequence[str] | None = None
 ) -> tuple[list[list[int]], int]:
@@ -85,7 +89,7 @@ def inverse(cross: Sequence[Sequence[int]]) -> list[list[Fraction]]:
 def require_regular(left: int, whole: int, names: Sequence[str]) -> None:
     """Refuse a variable that has no variance left given the others."""
     if left << _SINGULAR_BITS <= whole:
-        raise DataError(
+        raise CollinearError(
             f"the correlations of {listing(names)} are perfect: one of these columns is a linear "
             "function of the others; leave one out"
         )

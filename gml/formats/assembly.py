@@ -13,7 +13,7 @@ from gml.errors import GraphError, quote, unknown_name
 from gml.formats.stand_ins import Alphabet, refuse_unreadable, with_stand_ins
 from gml.formats.text_room import require_table_text
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
-from gml.model.network import described_row
+from gml.model.configurations import described_row
 from gml.progress import reporter
 from gml.resources import FEW_BYTES, require_memory
 
@@ -190,9 +190,9 @@ def discrete_tables(net: BayesNet, format: str) -> list[CPT]:
     """
     tables = [cpd for cpd in net.cpds if isinstance(cpd, CPT)]
     if len(tables) != len(net.cpds):
-        names = net.names[0]
+        number = next(v.name for v in net.variables if v.is_continuous)
         raise GraphError(
-            f"{format} cannot hold a node of numbers such as {quote(names)}; write JSON instead"
+            f"{format} cannot hold a node of numbers such as {quote(number)}; write JSON instead"
         )
     if not tables:
         raise GraphError(f"{format} cannot hold a network without nodes; write JSON instead")

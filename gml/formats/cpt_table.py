@@ -3,7 +3,8 @@
 CSV has one row per cell: one column per parent, one for the level, named after the variable, `p`,
 then `lower` and `upper` if intervals are known and `count` if counts are, in this order; if a node
 has such a name, the column is `p_`, `count_` and so on. A node of numbers has one row per term:
-`term`, `estimate`, `lower`, `upper`.
+`term`, `estimate`, `lower`, `upper`; where it has a regression per configuration of labels, the
+columns of these parents come first, and `count`, the rows behind a regression, last.
 """
 
 from __future__ import annotations
@@ -16,19 +17,26 @@ from typing import Any
 
 from gml.data.safe_cells import cell
 from gml.formats.text_room import require_table_text
-from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
+from gml.model.bayesnet import CPT, BayesNet, ConditionalGaussian, LinearGaussian
+from gml.model.network import Cpd
 from gml.printable_text import visible
 from gml.text_table import aligned
 
 _NEVER_SEEN = "(never seen)"
 
 
-def dump_table(cpd: CPT | LinearGaussian, *, safe_csv: bool = False) -> str:
+def dump_table(cpd: Cpd, *, safe_csv: bool = False) -> str:
     """Return the distribution of one node as CSV; see `gml.data.safe_cells` for `safe_csv`."""
     require_table_text([cpd], "CSV")
     if isinstance(cpd, LinearGaussian):
         header = ["term", "estimate"] + ["lower", "upper"] * (cpd.intervals is not None)
         rows: Iterable[list[Any]] = _terms(cpd)
+    elif isinstance(cpd, ConditionalGaussian):
+        names = [parent.name for parent in cpd.label_parents]
+        own = ["term", "estimate"] + ["lower", "upper"] * cpd.has_intervals
+        own += ["count"] * (cpd.n is not None)
+        header = [*names, *(unlike(column, names) for column in own)]
+        rows = _terms_by_configuration(cpd)
     else:
         names = [*(parent.name for parent in cpd.parents), cpd.variable.name]
         own = ["p"] + ["lower", "upper"] * (cpd.intervals is not None)
@@ -80,6 +88,14 @@ def _terms(cpd: LinearGaussian) -> list[list[Any]]:
     ]
 
 
+def _terms_by_configuration(cpd: ConditionalGaussian) -> Iterable[list[Any]]:
+    unknown = [math.nan, math.nan] * cpd.has_intervals
+    for labels, line in zip(cpd.configurations(), cpd.regressions, strict=True):
+        count = [line.n or 0] * (cpd.n is not None)
+        for name, estimate, *bounds in _terms(line):
+            yield [*labels, name, estimate, *(bounds or unknown), *count]
+
+
 def dump_text(net: BayesNet) -> str:
     """Return the tables for people, numbers to 6 significant digits."""
     require_table_text(net.cpds, "text")
@@ -93,6 +109,8 @@ def dump_text(net: BayesNet) -> str:
             header = ["", "estimate"] + ["lower", "upper"] * (cpd.intervals is not None)
             rows = [[visible(row[0]), *map(_number, row[1:])] for row in _terms(cpd)]
             parts.append(_below(title, 1, [header, *rows]))
+        elif isinstance(cpd, ConditionalGaussian):
+            parts.append(_below(title, len(cpd.label_parents), _regressions(cpd)))
         else:
             parts.append(_below(title, len(cpd.parents), _table(cpd)))
     return "\n".join(parts)
@@ -111,6 +129,21 @@ def _table(cpt: CPT) -> list[list[str]]:
             bounds = [
                 f"{_number(low)}..{_number(high)}" for low, high in cpt.intervals[row].tolist()
             ]
+            lines.append([*[""] * len(labels), *bounds])
+    return lines
+
+
+def _regressions(cpd: ConditionalGaussian) -> list[list[str]]:
+    """One line per configuration of the labels, with its terms and the rows behind them."""
+    names = ["(intercept)", *(parent.name for parent in cpd.number_parents), "(sd)"]
+    header = [*(parent.name for parent in cpd.label_parents), *names]
+    lines = [[*map(visible, header), *["rows"] * (cpd.n is not None)]]
+    for labels, line in zip(cpd.configurations(), cpd.regressions, strict=True):
+        terms = _terms(line)
+        behind = [] if cpd.n is None else [_NEVER_SEEN if line.n is None else f"{line.n:g}"]
+        lines.append([*map(visible, labels), *(_number(term[1]) for term in terms), *behind])
+        if line.intervals is not None:
+            bounds = [f"{_number(low)}..{_number(high)}" for low, high in line.intervals]
             lines.append([*[""] * len(labels), *bounds])
     return lines
 

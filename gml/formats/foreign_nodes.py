@@ -16,6 +16,8 @@ from gml.formats.foreign_edges import decode_list
 from gml.graph.graph import Graph
 
 NUMERIC = "numeric"
+NUMBER_KEYS = frozenset(("gaussian", "regressions"))
+"""What a node of numbers has in a model file, in the place of a table."""
 COLUMN_ATTRIBUTES = ("levels", "type")
 
 

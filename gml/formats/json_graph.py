@@ -10,7 +10,7 @@ from typing import Any
 from gml.data.json_text import parse_json
 from gml.errors import GraphError, quote
 from gml.formats.content_hash import NO_INPUTS, Hashes, is_changed
-from gml.formats.foreign_nodes import NUMERIC, Columns
+from gml.formats.foreign_nodes import NUMBER_KEYS, NUMERIC, Columns
 from gml.formats.json_document import SCHEMA, document_text
 from gml.formats.text_room import require_graph_text
 from gml.graph.graph import Graph
@@ -125,7 +125,7 @@ def _read_nodes(nodes: list[Any], where: str) -> tuple[list[str], Columns]:
             if not isinstance(declared, list) or not all(isinstance(v, str) for v in declared):
                 raise GraphError(f"{where}: levels of {quote(name)} are not a list of strings")
             levels[name] = tuple(declared)
-        elif node.get("type") == NUMERIC:
+        elif node.get("type") == NUMERIC or not NUMBER_KEYS.isdisjoint(node):
             numeric.append(name)
     return names, Columns(levels, tuple(numeric))
 

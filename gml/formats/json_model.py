@@ -3,7 +3,8 @@
 A node with levels has "cpt", one row per configuration of "parents" with the last one fastest,
 and "counts" and "intervals" of the same shape where they are known. A node of numbers has
 "gaussian": {"intercept", "coefficients", "sd"} and, where known, "n", "intervals" (bounds of the
-intercept, of each coefficient and of the standard deviation) and "rows" (`json_regression_rows`).
+intercept, of each coefficient and of the standard deviation) and "rows" (`json_regression_rows`);
+one with parents that have levels has "regressions" (`json_regressions`).
 "numbers" of a node and "training" of the graph say what is kept of the rows behind the model
 (`json_training`), "baseline" of the graph what was accepted with it, with the fields of a baseline
 file. Parents are in the order of the nodes, so a table whose parents have another order is
@@ -12,7 +13,6 @@ transposed. Floats are the shortest that read back as the same number; what is n
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,12 +24,15 @@ from gml.errors import DataError, GraphError, quote, unknown_name
 from gml.formats.assembly import TableRoom
 from gml.formats.baseline import baseline_object, held_baseline
 from gml.formats.content_hash import NO_INPUTS, Hashes
+from gml.formats.foreign_nodes import NUMBER_KEYS
 from gml.formats.json_document import SCHEMA
 from gml.formats.json_graph import graph_of, node_link_text
-from gml.formats.json_regression_rows import rows_object, rows_of
+from gml.formats.json_numbers import bounds_array, finite, number_array
+from gml.formats.json_regressions import node_order, regression_node, regression_of
 from gml.formats.json_training import training_of
 from gml.formats.text_room import require_graph_text, require_table_text
-from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
+from gml.model.bayesnet import CPT, BayesNet
+from gml.model.network import Cpd
 
 # ---------------------------------------------------------------------- writing
 
@@ -48,9 +51,7 @@ def dump_json_model(net: BayesNet, *, inputs: Hashes = NO_INPUTS) -> str:
         about["baseline"] = baseline_object(net.baseline)
     position = {name: i for i, name in enumerate(net.names)}
     nodes = [
-        _gaussian_node(cpd, position)
-        if isinstance(cpd, LinearGaussian)
-        else _table_node(cpd, position)
+        _table_node(cpd, position) if isinstance(cpd, CPT) else regression_node(cpd, position)
         for cpd in net.cpds
     ]
     for node in nodes:
@@ -63,12 +64,8 @@ def dump_json_model(net: BayesNet, *, inputs: Hashes = NO_INPUTS) -> str:
     return node_link_text(about, nodes, edges, inputs)
 
 
-def _node_order(parents: tuple[Variable, ...], position: Mapping[str, int]) -> list[int]:
-    return sorted(range(len(parents)), key=lambda i: position[parents[i].name])
-
-
 def _table_node(cpt: CPT, position: Mapping[str, int]) -> dict[str, Any]:
-    order = _node_order(cpt.parents, position)
+    order = node_order(cpt.parents, position)
     sizes = [len(parent.levels or ()) for parent in cpt.parents]
 
     def turned(table: NDArray[Any]) -> Any:
@@ -85,36 +82,8 @@ def _table_node(cpt: CPT, position: Mapping[str, int]) -> dict[str, Any]:
     if cpt.counts is not None:
         node["counts"] = turned(cpt.counts)
     if cpt.intervals is not None:
-        node["intervals"] = _finite(turned(cpt.intervals))
+        node["intervals"] = finite(turned(cpt.intervals))
     return node
-
-
-def _gaussian_node(cpd: LinearGaussian, position: Mapping[str, int]) -> dict[str, Any]:
-    order = _node_order(cpd.parents, position)
-    gaussian: dict[str, Any] = {
-        "intercept": cpd.intercept,
-        "coefficients": [cpd.coefficients[i] for i in order],
-        "sd": cpd.sd,
-    }
-    if cpd.n is not None:
-        gaussian["n"] = cpd.n
-    if cpd.intervals is not None:
-        first, *middle, last = cpd.intervals
-        bounds = [first, *(middle[i] for i in order), last]
-        gaussian["intervals"] = _finite([list(pair) for pair in bounds])
-    if cpd.rows is not None:
-        gaussian["rows"] = rows_object(cpd.rows, order)
-    return {
-        "id": cpd.variable.name,
-        "parents": [cpd.parents[i].name for i in order],
-        "gaussian": gaussian,
-    }
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
-    return value if math.isfinite(value) else None
 
 
 # ---------------------------------------------------------------------- reading
@@ -123,7 +92,7 @@ def _finite(value: Any) -> Any:
 def has_tables(content: dict[str, Any]) -> bool:
     """Whether the JSON of a graph says anything about the distribution of its nodes."""
     return any(
-        isinstance(node, dict) and ("cpt" in node or "gaussian" in node)
+        isinstance(node, dict) and ("cpt" in node or not NUMBER_KEYS.isdisjoint(node))
         for node in content["nodes"]
     )
 
@@ -147,9 +116,7 @@ def model_of(content: dict[str, Any], where: str) -> BayesNet:
     return net
 
 
-def _cpd(
-    name: str, node: dict[str, Any], variables: dict[str, Variable], room: TableRoom
-) -> CPT | LinearGaussian:
+def _cpd(name: str, node: dict[str, Any], variables: dict[str, Variable], room: TableRoom) -> Cpd:
     given = node.get("parents", [])
     if not isinstance(given, list) or not all(isinstance(parent, str) for parent in given):
         raise GraphError(f"the parents of {quote(name)} are not a list of names")
@@ -157,8 +124,8 @@ def _cpd(
         if parent not in variables:
             raise GraphError(unknown_name("parent", parent, variables))
     parents = tuple(variables[parent] for parent in given)
-    if "gaussian" in node and "levels" not in node and "cpt" not in node:
-        return _gaussian(variables[name], parents, node["gaussian"])
+    if "levels" not in node and "cpt" not in node and not NUMBER_KEYS.isdisjoint(node):
+        return regression_of(variables[name], parents, node, room)
     variable = variables[name]
     if "cpt" not in node:
         raise GraphError(f'node {quote(name)} has no table "cpt"')
@@ -171,72 +138,15 @@ def _cpd(
     return CPT(
         variable,
         parents,
-        _array(node["cpt"], shape, f"the table of {quote(name)}"),
+        number_array(node["cpt"], shape, f"the table of {quote(name)}"),
         None if counts is None else _counts(counts, shape, f"the counts of {quote(name)}"),
-        None if intervals is None else _bounds(intervals, (*shape, 2), name),
+        None if intervals is None else bounds_array(intervals, (*shape, 2), name),
     )
 
 
-def _array(value: Any, shape: tuple[int, ...], what: str) -> NDArray[np.float64]:
-    try:
-        array = np.array(value)
-    except (ValueError, OverflowError):
-        raise GraphError(f"{what} has rows of different lengths") from None
-    if array.shape != shape:
-        raise GraphError(f"{what} is not {' x '.join(map(str, shape))}")
-    if array.dtype.kind not in "iuf":
-        raise GraphError(f"{what} has something that is not a number")
-    return array.astype(np.float64)
-
-
 def _counts(value: Any, shape: tuple[int, ...], what: str) -> NDArray[Any]:
-    array = _array(value, shape, what)
+    array = number_array(value, shape, what)
     if not (np.isfinite(array).all() and (array >= 0).all()):
         raise GraphError(f"{what} have a number that is not a count")
     exact = np.array(value)
     return exact if exact.dtype.kind in "iu" else array
-
-
-def _bounds(value: Any, shape: tuple[int, ...], name: str) -> NDArray[np.float64]:
-    def known(item: Any, depth: int) -> Any:
-        # Values nested deeper than the shape are refused as they are.
-        if isinstance(item, list) and depth:
-            return [known(inner, depth - 1) for inner in item]
-        return math.nan if item is None else item
-
-    return _array(known(value, len(shape)), shape, f"the intervals of {quote(name)}")
-
-
-def _gaussian(variable: Variable, parents: tuple[Variable, ...], given: Any) -> LinearGaussian:
-    what = f"the regression of {quote(variable.name)}"
-    if not isinstance(given, dict):
-        raise GraphError(f"{what} is not an object")
-    terms = [given.get("intercept"), given.get("coefficients"), given.get("sd"), given.get("n", 0)]
-    coefficients = terms.pop(1)
-    if not isinstance(coefficients, list):
-        raise GraphError(f'{what} has no list of "coefficients"')
-    for number in (*terms, *coefficients):
-        if isinstance(number, bool) or not isinstance(number, int | float):
-            raise GraphError(f"{what} lacks a number")
-    intervals = given.get("intervals")
-    bounds = (
-        None
-        if intervals is None
-        else tuple(
-            (float(low), float(high))
-            for low, high in _bounds(intervals, (len(parents) + 2, 2), variable.name)
-        )
-    )
-    try:
-        return LinearGaussian(
-            variable,
-            parents,
-            float(terms[0]),
-            tuple(map(float, coefficients)),
-            float(terms[1]),
-            given.get("n"),
-            bounds,
-            None if given.get("rows") is None else rows_of(given["rows"], len(parents), what),
-        )
-    except OverflowError:
-        raise GraphError(f"{what} has a number that is too large") from None

@@ -44,7 +44,9 @@ def has_own_names(net: BayesNet | MarkovNet) -> bool:
 
 def beside_tables(net: BayesNet | MarkovNet) -> list[str]:
     """What a model has that only JSON holds."""
-    from gml.model.bayesnet import BayesNet, LinearGaussian
+    from gml.model.bayesnet import BayesNet
+    from gml.model.network import CPT
+    from gml.model.regressions import ConditionalGaussian
 
     if not isinstance(net, BayesNet):
         return [
@@ -56,13 +58,14 @@ def beside_tables(net: BayesNet | MarkovNet) -> list[str]:
             *["the baseline"] * (net.baseline is not None),
         ]
 
-    has = [
-        (cpd.n if isinstance(cpd, LinearGaussian) else cpd.counts, cpd.intervals)
+    counts = [cpd.counts if isinstance(cpd, CPT) else cpd.n for cpd in net.cpds]
+    has_intervals = [
+        cpd.has_intervals if isinstance(cpd, ConditionalGaussian) else cpd.intervals is not None
         for cpd in net.cpds
     ]
     return [
-        *["the counts"] * any(counts is not None for counts, _ in has),
-        *["the intervals"] * any(intervals is not None for _, intervals in has),
+        *["the counts"] * any(known is not None for known in counts),
+        *["the intervals"] * any(has_intervals),
         *["how it was learned"] * bool(net.learning),
         *["the baseline"] * (net.baseline is not None),
     ]

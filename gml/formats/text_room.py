@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gml.graph.graph import Graph
-from gml.model.bayesnet import CPT, LinearGaussian
+from gml.model.network import Cpd
+from gml.model.regressions import ConditionalGaussian, LinearGaussian
 from gml.model.undirected.potential import Potential
 from gml.resources import FEW_BYTES, require_memory
 
@@ -51,6 +52,8 @@ _TABLES = {
     # A line for each cell.
     "CSV": _TableBytes(150, 60, 10, 3),
 }
+# Cuts, counts and moments of a regression, those that grow with its parents aside.
+_KEPT_NUMBERS = 48
 # One character beyond Latin-1 makes all others of a text as wide.
 _WIDE = 3
 
@@ -80,7 +83,7 @@ def require_graph_text(graph: Graph, format: str) -> None:
     _require(size, (*graph.names, *levels), f"writing {format} of a graph of {n_edges} edges")
 
 
-def require_table_text(cpds: Iterable[CPT | LinearGaussian], format: str) -> None:
+def require_table_text(cpds: Iterable[Cpd], format: str) -> None:
     """Refuse to write tables whose text would not fit."""
     a = _TABLES[format]
     size = n_cells = 0
@@ -90,6 +93,10 @@ def require_table_text(cpds: Iterable[CPT | LinearGaussian], format: str) -> Non
         size += a.row + sum(a.parent + 4 * len(parent.name) for parent in cpd.parents)
         if isinstance(cpd, LinearGaussian):
             continue
+        if isinstance(cpd, ConditionalGaussian):
+            size += _regressions_text(cpd, format)
+            n_cells += cpd.n_parameters
+            continue
         n_rows, n_levels = cpd.table.shape
         lines = n_rows * n_levels if format == "CSV" else n_rows
         labels = (_label(parent.levels, format) for parent in cpd.parents)
@@ -98,6 +105,19 @@ def require_table_text(cpds: Iterable[CPT | LinearGaussian], format: str) -> Non
         size += numbers * cpd.table.size * a.cell
         n_cells += cpd.table.size
     _require(size, texts, f"writing {format} of tables of {n_cells} cells")
+
+
+def _regressions_text(cpd: ConditionalGaussian, format: str) -> int:
+    """The room of one regression per configuration, with what it keeps of its rows in JSON."""
+    a = _TABLES[format]
+    n_rows, n_terms = len(cpd.regressions), len(cpd.number_parents) + 2
+    lines = n_rows * n_terms if format == "CSV" else n_rows
+    labels = (_label(parent.levels, format) for parent in cpd.label_parents)
+    size = lines * (a.row + sum(a.parent + a.character * label for label in labels))
+    numbers = n_terms * (1 + 4 * cpd.has_intervals)
+    if format == "JSON" and any(line.rows is not None for line in cpd.regressions):
+        numbers += _KEPT_NUMBERS + 2 * n_terms * n_terms
+    return size + n_rows * numbers * a.cell
 
 
 def require_factor_text(potentials: Iterable[Potential], format: str) -> None:

@@ -20,8 +20,8 @@ from gml.counts.counter import Counter
 from gml.data.dataset import Variable
 from gml.errors import DataError, GraphError, quote
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
+from gml.model.configurations import configuration
 from gml.model.markovnet import MarkovNet
-from gml.model.network import configuration
 
 CheckedModel = BayesNet | MarkovNet
 

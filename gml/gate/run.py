@@ -77,6 +77,15 @@ def check_model(
     return report
 
 
+def require_one_kind(net: CheckedModel, name: str) -> None:
+    """Refuse a model of labels and numbers together, about which no question is known."""
+    if net.is_mixed:
+        raise CannotAnswer(
+            f"{name} has both labels and numbers, and a check takes models of one kind; gml score "
+            "--holdout compares its densities on other rows"
+        )
+
+
 def examine(
     net: CheckedModel,
     data: Dataset | Counter,
@@ -86,6 +95,7 @@ def examine(
     context: Context | None = None,
 ) -> Examined:
     """Ask everything about one delivery, and decide nothing yet."""
+    require_one_kind(net, "the model")
     context, baseline = context or Context(), baseline or Baseline()
     counter = _counter(net, data, settings)
     n_rows, rows = counter.n, counter.rows()

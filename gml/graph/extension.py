@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -130,10 +130,11 @@ def first_broken(dag: Matrix, weights: Mapping[Triple, float]) -> Triple | None:
     return None
 
 
-def consistent_extension(graph: Graph) -> Graph:
+def consistent_extension(graph: Graph, *, sources: Collection[str] = ()) -> Graph:
     """Return a DAG with the edges, arrows and colliders of a graph; a DAG is returned as it is.
 
-    Ties are broken by name, whatever the order of the nodes.
+    Undirected edges between `sources` and other nodes point away from the sources. Ties are broken
+    by name, whatever the order of the nodes.
 
     Examples
     --------
@@ -150,7 +151,9 @@ def consistent_extension(graph: Graph) -> Graph:
     marks = order.matrix(graph.marks)
     adjacent, arrows = marks != Mark.NONE, marks == Mark.ARROW
     weights = _wanted(adjacent, arrows)
-    directed = extend(adjacent, weights, arrows)
+    first = np.array([name in sources for name in order.names])
+    outwards = adjacent & first[:, None] & ~first[None, :] & ~arrows.T
+    directed = extend(adjacent, weights, arrows | outwards)
     broken = first_broken(directed, weights)
     if broken is not None:
         triple = ", ".join(quote(order.names[node]) for node in broken)

@@ -56,6 +56,11 @@ class Answer(NotebookTable, ABC):
         """For a best assignment, ln of its probability given the evidence; otherwise None."""
         return None
 
+    @property
+    def assigns_density(self) -> bool:
+        """Whether `log_probability` is that of a density."""
+        return False
+
     @abstractmethod
     def rows(self) -> list[Row]:
         """Return the answer as rows with the same keys."""
@@ -75,7 +80,8 @@ class Answer(NotebookTable, ABC):
             letter = "p" if self.is_density else "P"
             lines.append(f"{letter}({_assigned(self.evidence)}) = {_shown(self.log_evidence)}")
         if self.log_probability is not None:
-            lines.append(f"P(this | evidence) = {_shown(self.log_probability)}")
+            letter = "p" if self.assigns_density else "P"
+            lines.append(f"{letter}(this | evidence) = {_shown(self.log_probability)}")
         return lines
 
     def __repr__(self) -> str:

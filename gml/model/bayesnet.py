@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gml.model.network import CPT, LinearGaussian, Network
+from gml.model.network import CPT, Network
+from gml.model.regressions import ConditionalGaussian, LinearGaussian
 
 if TYPE_CHECKING:
     import os
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from gml.model.answer import Answer
     from gml.model.row_answers import Predictions
 
-__all__ = ["CPT", "BayesNet", "LinearGaussian"]
+__all__ = ["CPT", "BayesNet", "ConditionalGaussian", "LinearGaussian"]
 
 
 @dataclass(frozen=True, repr=False)

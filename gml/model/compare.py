@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.errors import GraphError, listing, quote
+from gml.errors import CannotAnswer, GraphError, listing, quote
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 from gml.model.clique_marginals import CliqueMarginals
 from gml.model.gaussian import ROUNDING, errors_of
@@ -80,6 +80,11 @@ def kl_divergence(
     if isinstance(p, MarkovNet) or isinstance(q, MarkovNet):
         whole, excluded = undirected_divergence(p, q, max_memory=max_memory)
         return Divergence({}, whole, excluded)
+    if p.is_mixed:
+        raise CannotAnswer(
+            "the divergence of networks of labels and numbers together is not computed; their "
+            "graphs can be compared, and their densities on rows with gml score --holdout"
+        )
     if p.is_gaussian:
         return Divergence(_of_numbers(p, q))
     return Divergence(_of_levels(p, q, max_memory))
@@ -90,10 +95,14 @@ def require_same_variables(p: BayesNet | MarkovNet, q: BayesNet | MarkovNet) -> 
     different = set(p.names) ^ set(q.names)
     if different:
         raise GraphError(f"the networks have different nodes: {listing(sorted(different))}")
-    if p.is_gaussian != q.is_gaussian:
-        raise GraphError("one network has numbers, the other levels")
     for variable in p.variables:
-        levels, others = variable.levels or (), q.variables[q.index(variable.name)].levels or ()
+        other = q.variables[q.index(variable.name)]
+        if variable.is_continuous != other.is_continuous:
+            one, two = ("numbers", "levels") if variable.is_continuous else ("levels", "numbers")
+            raise GraphError(
+                f"node {quote(variable.name)} has {one} in one network and {two} in the other"
+            )
+        levels, others = variable.levels or (), other.levels or ()
         if set(levels) != set(others):
             raise GraphError(
                 f"node {quote(variable.name)} has the levels {listing(levels)} in one network, but "

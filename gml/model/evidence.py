@@ -21,7 +21,8 @@ from gml.data.discretize import Intervals, cuts_of_levels
 from gml.errors import UsageError, parameter, quote, unknown_name
 from gml.kernel.number import number_of
 from gml.model.model import AskedModel
-from gml.model.network import CPT, LinearGaussian, Network
+from gml.model.network import CPT, Network
+from gml.model.regressions import LinearGaussian
 from gml.resources import require_memory
 
 Net = TypeVar("Net", bound=Network)

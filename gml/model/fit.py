@@ -1,4 +1,4 @@
-"""Parameters of a DAG from data: maximum likelihood, or the mean under Dirichlet priors.
+"""Parameters of a DAG from data: maximum likelihood, or the mean under conjugate priors.
 
 mle: n/nⱼ; bayes: (n + α)/(nⱼ + rα), with α = ess/(r·q) for the prior bdeu, 1 for k2 and uniform, ½
 for jeffreys, over declared levels. A configuration of the parents that occurs in no row is uniform,
@@ -7,8 +7,8 @@ whatever the estimate is: p is Beta(n + ½, nⱼ − n + (r−1)/2); as usual th
 the level, and end at 1 if every row has it (Brown, Cai & DasGupta 2001, section 4.1.2).
 
 A node of numbers gets the least-squares regression on its parents, from exact cross-products, with
-variance SSE/n. Its intervals are those of the posterior under Jeffreys' prior: Student's t with
-n − |pa| − 1 degrees of freedom for the coefficients, χ² for the variance.
+variance SSE/n: `regression_fit`; one per configuration of the labels among them: `conditional_fit`;
+under normal–inverse-gamma priors: `regression_prior`.
 """
 
 from __future__ import annotations
@@ -16,14 +16,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.counts.counter import Counter, Family, Moments
-from gml.counts.exact_algebra import inverse, regression
+from gml.counts.counter import Counter, Family
+from gml.data.dataset import Variable
 from gml.errors import (
     CannotAnswer,
     DataError,
@@ -36,9 +35,12 @@ from gml.errors import (
     require_one_of,
 )
 from gml.graph.graph import Graph
-from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
+from gml.model.bayesnet import CPT, BayesNet, ConditionalGaussian
+from gml.model.conditional_fit import fit_number
+from gml.model.configurations import described_row
 from gml.model.kept_rows import with_rows
-from gml.model.network import described_row
+from gml.model.network import Cpd
+from gml.model.regression_prior import PRIOR_ROWS, RegressionPrior
 from gml.progress import tracked
 from gml.resources import budget_in_force, require_memory
 
@@ -48,6 +50,8 @@ _JEFFREYS = 0.5
 # Bytes per cell as counts, numbers and text, measured; and of its intervals.
 _CELL_BYTES = 180
 _INTERVAL_BYTES = 470
+# What a regression takes beside its terms, with what it keeps of its rows.
+_REGRESSION_BYTES = 4000
 
 
 def fit(
@@ -57,10 +61,14 @@ def fit(
     method: str = "mle",
     prior: str = "bdeu",
     ess: float = 1.0,
+    number_prior: str = "pooled",
+    prior_rows: float = PRIOR_ROWS,
     intervals: float | None = None,
     max_memory: int | None = None,
 ) -> BayesNet:
-    """Fit the tables (or regressions) of a DAG.
+    """Fit the tables and regressions of a DAG.
+
+    `prior` and `ess` are for tables, `number_prior` and `prior_rows` for regressions.
 
     Examples
     --------
@@ -90,46 +98,60 @@ def fit(
         (columns[j], tuple(columns[i] for i in parents))
         for j, parents in enumerate(graph.parent_sets())
     ]
-    numbers = [name for name in graph.names if counter.variables[position[name]].is_continuous]
-    if numbers:
-        labels = [name for name in graph.names if name not in numbers]
-        if labels:
-            raise UsageError(
-                f"{listing(numbers)} hold numbers and {listing(labels)} labels, but a model has "
-                f"only one kind; cut the numbers with {parameter('bins')} or {parameter('cut')}"
-            )
-        if method != "mle":
-            raise UsageError(
-                f"{parameter('method', 'bayes')} is for levels; numbers are fitted by mle"
-            )
-        cpds = [
-            _regress(counter, child, parents, intervals)
-            for child, parents in tracked("fitting nodes", families)
-        ]
-        return BayesNet(with_rows(cpds, counter))
+    _require_labels_first(graph, counter, families)
+    regression_prior = None if method == "mle" else RegressionPrior(number_prior, prior_rows)
     budget = budget_in_force(max_memory)
     n_bytes = _CELL_BYTES + (0 if intervals is None else _INTERVAL_BYTES)
     _require_room(counter, families, n_bytes, budget)
-    cpts = []
-    tables = counter.family_tables(families)
-    for (child, parents), cells in zip(tracked("fitting nodes", families), tables, strict=True):
+    with_levels = [family for family in families if not _is_number(counter, family[0])]
+    tables = counter.family_tables(with_levels)
+    cpds: list[Cpd] = []
+    for child, parents in tracked("fitting nodes", families):
+        if _is_number(counter, child):
+            cpds.append(
+                fit_number(counter, child, parents, prior=regression_prior, level=intervals)
+            )
+            continue
+        cells = next(tables)
         members = [counter.variables[j] for j in (*parents, child)]
         scaled: NDArray[Any] = cells if counter.unit == 1 else cells * counter.unit
         alpha = 0.0 if method == "mle" else _prior_count(prior, ess, cells.size)
         cpt = CPT(members[-1], tuple(members[:-1]), probabilities(scaled, alpha), scaled)
         if intervals is not None:
             cpt = replace(cpt, intervals=_beta_intervals(scaled, intervals))
-        cpts.append(cpt)
-    return BayesNet(tuple(cpts))
+        cpds.append(cpt)
+    return BayesNet(with_rows(cpds, counter, is_least_squares=regression_prior is None))
+
+
+def _is_number(counter: Counter, column: int) -> bool:
+    return counter.variables[column].is_continuous
+
+
+def _require_labels_first(graph: Graph, counter: Counter, families: Sequence[Family]) -> None:
+    """Refuse arrows from numbers to labels, which have no distribution here."""
+    arcs = [
+        f"{counter.variables[parent].name} -> {counter.variables[child].name}"
+        for child, parents in families
+        if not _is_number(counter, child)
+        for parent in parents
+        if _is_number(counter, parent)
+    ]
+    if arcs:
+        raise GraphError(f"{listing(arcs)}: a label has no distribution given numbers")
 
 
 def unseen_configurations(net: BayesNet) -> dict[str, list[int]]:
-    """Return, by node, the rows of tables that no row of the data supports."""
-    return {
-        cpd.variable.name: np.flatnonzero(~cpd.seen).tolist()
-        for cpd in net.cpds
-        if isinstance(cpd, CPT) and cpd.seen is not None and not cpd.seen.all()
-    }
+    """Return, by node, the rows of tables, or regressions, that no row of the data supports."""
+    found = {}
+    for cpd in net.cpds:
+        unseen: list[int] = []
+        if isinstance(cpd, ConditionalGaussian):
+            unseen = cpd.unseen
+        elif isinstance(cpd, CPT) and cpd.seen is not None:
+            unseen = np.flatnonzero(~cpd.seen).tolist()
+        if unseen:
+            found[cpd.variable.name] = unseen
+    return found
 
 
 def require_all_seen(net: BayesNet) -> None:
@@ -141,8 +163,12 @@ def require_all_seen(net: BayesNet) -> None:
         raise CannotAnswer(
             f"{counted(number, 'configuration')} of parents {'was' if number == 1 else 'were'} "
             f"never seen, for {listing(unseen)}; the first: {quote(name)}"
-            f"{described_row(net.cpt(name).parents, rows[0])}"
+            f"{described_row(_parents_with_levels(net.cpd(name)), rows[0])}"
         )
+
+
+def _parents_with_levels(cpd: Cpd) -> tuple[Variable, ...]:
+    return tuple(parent for parent in cpd.parents if not parent.is_continuous)
 
 
 def probabilities(cells: NDArray[Any], alpha: float) -> NDArray[np.float64]:
@@ -163,17 +189,19 @@ def _prior_count(prior: str, ess: float, cells: int) -> float:
 
 
 def _require_room(counter: Counter, families: Sequence[Family], n_bytes: int, budget: int) -> None:
-    """Refuse tables that would not fit, taken together, and name the largest."""
-    cells = [
-        math.prod(len(counter.variables[j].levels or ()) for j in (child, *parents))
-        for child, parents in families
-    ]
-    child, parents = families[cells.index(max(cells))]
+    """Refuse tables and regressions that would not fit, taken together, and name the largest."""
+    sizes = []
+    for child, parents in families:
+        cells = math.prod(counter.n_levels[j] for j in (child, *parents))
+        is_number = _is_number(counter, child)
+        each = n_bytes + _REGRESSION_BYTES + n_bytes * len(parents) if is_number else n_bytes
+        sizes.append(cells * each)
+    child, parents = families[sizes.index(max(sizes))]
     what = (
         f"the tables, the largest that of {quote(counter.variables[child].name)} given "
         f"{len(parents)} parents,"
     )
-    require_memory(n_bytes * sum(cells), budget, what)
+    require_memory(sum(sizes), budget, what)
 
 
 def _beta_intervals(cells: NDArray[Any], level: float) -> NDArray[np.float64]:
@@ -188,85 +216,3 @@ def _beta_intervals(cells: NDArray[Any], level: float) -> NDArray[np.float64]:
     lower = np.where(cells == 0, 0.0, betaincinv(a, b, tail))
     upper = np.where(cells == totals, 1.0, 1 - betaincinv(b, a, tail))
     return np.stack([lower, upper], axis=-1)
-
-
-def _regress(
-    counter: Counter, child: int, parents: Sequence[int], level: float | None
-) -> LinearGaussian:
-    members = [*parents, child]
-    names = [counter.variables[j].name for j in members]
-    moments = counter.moments(members)
-    if moments.cross[-1][-1] == 0:
-        raise DataError(
-            f"column {quote(names[-1])} has only one value; no normal distribution fits"
-        )
-    exact, left = regression(moments.cross, names)
-    scales = moments.scales
-    sd_q = math.sqrt(float(left / moments.n**2))
-    try:
-        # q = x·2^scale: coefficients of q become those of x.
-        coefficients = [
-            math.ldexp(float(value), scales[k] - scales[-1]) for k, value in enumerate(exact)
-        ]
-        intercept = moments.means[-1] - math.fsum(
-            value * moments.means[k] for k, value in enumerate(coefficients)
-        )
-        sd = math.ldexp(sd_q, -scales[-1])
-        vanished = any(value and not kept for value, kept in zip(exact, coefficients, strict=True))
-    except OverflowError:
-        vanished = True
-    if vanished:
-        raise DataError(f"the magnitudes of the numbers of {listing(names)} differ too much")
-    n = moments.n * counter.unit
-    fitted = LinearGaussian(
-        counter.variables[child],
-        tuple(counter.variables[j] for j in parents),
-        intercept,
-        tuple(coefficients),
-        sd,
-        int(n) if counter.unit == 1 else n,
-    )
-    if level is None:
-        return fitted
-    return replace(fitted, intervals=_regression_intervals(fitted, moments, sd_q, n, level))
-
-
-def _regression_intervals(
-    fitted: LinearGaussian, moments: Moments, sd_q: float, n: float, level: float
-) -> tuple[tuple[float, float], ...]:
-    """Bounds of the intercept, the coefficients and the standard deviation.
-
-    Computed for the columns in fixed point, whose numbers are of moderate size, then scaled back.
-    """
-    from scipy.special import chdtri, stdtrit
-
-    size = len(fitted.parents)
-    df = n - size - 1
-    name = fitted.variable.name
-    if df <= 0:
-        raise CannotAnswer(f"{n:g} rows are too few for intervals of {quote(name)}")
-    exact = inverse([row[:size] for row in moments.cross[:size]])
-    means = [
-        Fraction(mean) * Fraction(2) ** scale
-        for mean, scale in zip(moments.means[:size], moments.scales[:size], strict=True)
-    ]
-    about_zero = sum(
-        (means[i] * exact[i][j] * means[j] for i in range(size) for j in range(size)), Fraction(0)
-    )
-    t = float(stdtrit(df, 0.5 + level / 2)) * sd_q / math.sqrt(df)
-    n_squared = Fraction(moments.n) ** 2
-    spread = [
-        1.0 + float(n_squared * about_zero),
-        *(float(n_squared * exact[k][k]) for k in range(size)),
-    ]
-    # The intercept has the scale of the child, a coefficient that of child over parent.
-    shifts = [-moments.scales[-1], *(s - moments.scales[-1] for s in moments.scales[:-1])]
-    bounds = []
-    for estimate, part, shift in zip(
-        (fitted.intercept, *fitted.coefficients), spread, shifts, strict=True
-    ):
-        half = math.ldexp(t * math.sqrt(part), shift)
-        bounds.append((estimate - half, estimate + half))
-    tail = (1 - level) / 2
-    low, high = float(chdtri(df, tail)), float(chdtri(df, 1 - tail))
-    return (*bounds, (fitted.sd * math.sqrt(n / low), fitted.sd * math.sqrt(n / high)))

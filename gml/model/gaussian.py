@@ -26,7 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.errors import CannotAnswer, UsageError, listing, parameter, quote, unknown_name
-from gml.model.network import LinearGaussian, Network
+from gml.model.network import Network
+from gml.model.regressions import LinearGaussian
 from gml.name_order import NameOrder
 
 # Share of a standard deviation below which what is left is rounding.

@@ -3,7 +3,9 @@
 And, if asked for, how well it predicts one column of them from the others.
 
 Tables are fitted on some rows, under the Jeffreys prior (½ per cell) unless said otherwise, and the
-others are predicted. Levels are those of all rows, so that no row has probability 0. For undirected
+others are predicted. Levels are those of all rows, so that no row has probability 0. Regressions
+are those of maximum likelihood, or, with labels among the columns, those under the prior `pooled`
+of one row (`regression_prior`), so that no configuration of labels lacks one. For undirected
 models that no DAG stands for, priors are those of gml.model.undirected.scoring.
 """
 
@@ -90,7 +92,8 @@ class _Prior(NamedTuple):
 
     def fitted(self, dag: Graph, counter: Counter) -> BayesNet:
         """Fit a DAG."""
-        numeric = any(variable.is_continuous for variable in counter.variables)
+        # Of numbers alone nothing can be unseen; groups of rows by labels can be, or be few.
+        numeric = all(counter.variables[j].is_continuous for j in _columns(dag, counter))
         method = "mle" if numeric else "bayes"
         return fit(dag, counter, method=method, **self._asdict())
 
@@ -99,6 +102,11 @@ class _Prior(NamedTuple):
         from gml.model.undirected.scoring import fit_smoothed
 
         return fit_smoothed(counter, Terms.of(counter.variables, factors), **self._asdict())
+
+
+def _columns(dag: Graph, counter: Counter) -> list[int]:
+    nodes = set(dag.names)
+    return [j for j, variable in enumerate(counter.variables) if variable.name in nodes]
 
 
 def _predict(

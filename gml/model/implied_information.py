@@ -13,6 +13,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.errors import CannotAnswer
 from gml.model.answer import Moments
 from gml.model.inference import Inference
 from gml.model.model import AskedModel
@@ -33,6 +34,11 @@ def implied_information(net: AskedModel) -> NDArray[np.float64]:
     >>> implied_information(net).shape
     (5, 5)
     """
+    if net.is_mixed:
+        raise CannotAnswer(
+            "the mutual information of a label and a number has no closed form, and so a model of "
+            "both shows none"
+        )
     names = sorted(net.names)
     values = (_of_numbers if net.is_gaussian else _of_levels)(net, names)
     place = {name: k for k, name in enumerate(names)}

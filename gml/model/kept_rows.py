@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gml.counts.counter import Counter
-from gml.data.dataset import Dataset
-from gml.model.network import LinearGaussian
+from gml.data.dataset import Dataset, Variable, missing_mask
+from gml.model.network import CPT, Cpd
 from gml.model.regression_rows import (
     FitShare,
     FittedRows,
@@ -20,61 +22,98 @@ from gml.model.regression_rows import (
     order_of_rows,
     regression_rows,
 )
+from gml.model.regressions import ConditionalGaussian, LinearGaussian
 from gml.name_order import NameOrder
 
 # Rows that count several times are written out as far as this.
 _MOST_REPEATED = 1 << 24
 
 
-def with_rows(cpds: Sequence[LinearGaussian], counter: Counter) -> tuple[LinearGaussian, ...]:
-    """Return the regressions with what they keep; nothing where rows count in part, or are few.
+def with_rows(
+    cpds: Sequence[Cpd], counter: Counter, *, is_least_squares: bool = True
+) -> tuple[Cpd, ...]:
+    """Return the distributions, regressions with what they keep of their rows.
 
-    Where rows lack values that some node needs, the nodes have different rows, and no share in a
-    common fit.
+    Nothing is kept where rows count in part, or are few, or where a prior had its say. Where rows
+    lack values that some node needs, the nodes have different rows, and no share in a common fit.
+    That is over the nodes of numbers; of a regression for one configuration of labels the share is
+    an average over its rows.
     """
     rows = counter.rows()
-    if rows is None or counter.unit != 1 or rows.n > max(rows.n_rows, _MOST_REPEATED):
+    numbers = [cpd for cpd in cpds if not isinstance(cpd, CPT)]
+    if not (is_least_squares and numbers) or rows is None or counter.unit != 1:
         return tuple(cpds)
-    columns = _columns([cpd.variable.name for cpd in cpds], rows)
+    if rows.n > max(rows.n_rows, _MOST_REPEATED):
+        return tuple(cpds)
+    columns = _columns([cpd.variable for cpd in cpds], rows)
     order = order_of_rows(columns)
     columns = {name: column[order] for name, column in columns.items()}
     complete = not any(np.isnan(column).any() for column in columns.values())
-    shared = complete and all(map(_has_enough, cpds))
+    parts = {cpd.variable.name: _parts(cpd, columns) for cpd in numbers}
+    shared = complete and all(_has_enough(part.line) for some in parts.values() for part in some)
     total = np.zeros(len(order))
-    kept: dict[str, RegressionRows] = {}
+    kept: dict[str, dict[int, RegressionRows]] = {name: {} for name in parts}
     densities: dict[str, Vector] = {}
     with np.errstate(all="ignore"):
-        for cpd in sorted(filter(_has_enough, cpds), key=lambda cpd: cpd.variable.name):
-            parents, child, fitted = _at_rows(cpd, columns, complete)
-            slopes = [cpd.coefficients[k] for k in _by_name(cpd)]
-            errors = errors_under(cpd.intercept, slopes, cpd.sd, parents, child)
-            name = cpd.variable.name
-            kept[name] = regression_rows(parents, child, fitted, errors)
-            if shared:
-                densities[name] = fitted.log_densities()
-                total += densities[name]
+        for name in sorted(parts):
+            own = np.zeros(len(order))
+            for part in filter(lambda part: _has_enough(part.line), parts[name]):
+                parents, child, fitted = _at_rows(part.line, columns, part.rows, complete)
+                slopes = [part.line.coefficients[k] for k in _by_name(part.line)]
+                errors = errors_under(part.line.intercept, slopes, part.line.sd, parents, child)
+                kept[name][part.place] = regression_rows(parents, child, fitted, errors)
+                if shared:
+                    own[part.rows] = fitted.log_densities()
+            densities[name] = own
+            total += own
         if shared:
             total -= np.mean(total)
-            kept = {n: replace(kept[n], fit=_share(own, total)) for n, own in densities.items()}
-    return tuple(_with_rows(cpd, kept.get(cpd.variable.name)) for cpd in cpds)
+            for name, own in densities.items():
+                away = (own - np.mean(own)) * total
+                for part in parts[name]:
+                    at = part.rows
+                    share = FitShare(float(np.mean(own[at])), float(np.mean(away[at])))
+                    kept[name][part.place] = replace(kept[name][part.place], fit=share)
+    return tuple(
+        cpd if isinstance(cpd, CPT) else _with_rows(cpd, kept[cpd.variable.name]) for cpd in cpds
+    )
+
+
+class _Part(NamedTuple):
+    """A regression, its place among those of its node, and the rows that it is of."""
+
+    line: LinearGaussian
+    place: int
+    rows: NDArray[np.int64]
+
+
+def _parts(cpd: LinearGaussian | ConditionalGaussian, columns: Mapping[str, Vector]) -> list[_Part]:
+    """The regressions of a node that rows are behind, with these rows, in order."""
+    n_rows = len(columns[cpd.variable.name])
+    if isinstance(cpd, LinearGaussian):
+        return [_Part(cpd, 0, np.arange(n_rows))]
+    at = np.zeros(n_rows)
+    for parent in cpd.label_parents:
+        at = at * len(parent.levels or ()) + columns[parent.name]
+    return [
+        _Part(line, place, np.flatnonzero(at == place))
+        for place, line in enumerate(cpd.regressions)
+        if line.n is not None
+    ]
 
 
 def _has_enough(cpd: LinearGaussian) -> bool:
     return (cpd.n or 0) > len(cpd.parents) + 2
 
 
-def _share(own: Vector, total: Vector) -> FitShare:
-    """The part of a node, from its ln densities and those of all nodes less their mean."""
-    mean = float(np.mean(own))
-    return FitShare(mean, float(np.mean((own - mean) * total)))
-
-
-def _columns(names: Sequence[str], rows: Dataset) -> dict[str, Vector]:
-    """The columns by name; a row that counts several times stands there as often."""
+def _columns(variables: Sequence[Variable], rows: Dataset) -> dict[str, Vector]:
+    """The columns by name, labels as their codes; a row that counts several times is repeated."""
     found = {}
-    for name in names:
-        column = rows.columns[rows.index(name)]
-        found[name] = column if rows.weights is None else np.repeat(column, rows.weights)
+    for variable in variables:
+        column = rows.columns[rows.index(variable.name)]
+        if not variable.is_continuous:
+            column = np.where(missing_mask(column), np.nan, column.astype(np.float64))
+        found[variable.name] = column if rows.weights is None else np.repeat(column, rows.weights)
     return found
 
 
@@ -85,11 +124,12 @@ def _by_name(cpd: LinearGaussian) -> list[int]:
 
 
 def _at_rows(
-    cpd: LinearGaussian, columns: dict[str, Vector], complete: bool
+    cpd: LinearGaussian, columns: dict[str, Vector], rows: NDArray[np.int64], complete: bool
 ) -> tuple[list[Vector], Vector, FittedRows]:
     """The parents in the order of their names, the variable, and the regression at their rows."""
     order = _by_name(cpd)
-    members = [columns[cpd.parents[k].name] for k in order] + [columns[cpd.variable.name]]
+    names = [*(cpd.parents[k].name for k in order), cpd.variable.name]
+    members = [columns[name][rows] for name in names]
     if not complete:
         seen = ~np.logical_or.reduce([np.isnan(column) for column in members])
         members = [column[seen] for column in members]
@@ -97,9 +137,18 @@ def _at_rows(
     return members[:-1], members[-1], fitted_rows(members[:-1], members[-1], slopes, cpd.sd)
 
 
-def _with_rows(cpd: LinearGaussian, kept: RegressionRows | None) -> LinearGaussian:
+def _with_rows(
+    cpd: LinearGaussian | ConditionalGaussian, kept: Mapping[int, RegressionRows]
+) -> Cpd:
+    if isinstance(cpd, LinearGaussian):
+        return _line_with_rows(cpd, kept.get(0))
+    lines = [_line_with_rows(line, kept.get(place)) for place, line in enumerate(cpd.regressions)]
+    return replace(cpd, regressions=tuple(lines))
+
+
+def _line_with_rows(line: LinearGaussian, kept: RegressionRows | None) -> LinearGaussian:
     if kept is None or not kept.is_finite:
         # Too few rows, or numbers near the ends of what floats can hold.
-        return cpd
+        return line
     # From the order of names to that of the regression.
-    return replace(cpd, rows=kept.in_order(NameOrder([p.name for p in cpd.parents]).rank))
+    return replace(line, rows=kept.in_order(NameOrder([p.name for p in line.parents]).rank))

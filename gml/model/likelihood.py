@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gml.counts.counter import Counter
+from gml.counts.counter import Counter, Moments
 from gml.counts.memory import MemoryCounter
 from gml.data.dataset import Dataset
 from gml.data.options import ReadOptions
 from gml.data.reading import read_dataset
 from gml.data.schema import Schema, with_levels
 from gml.errors import DataError, UsageError, listing, quote
+from gml.model.configurations import configurations_at
 from gml.model.model import AskedModel, LogLinearModel
-from gml.model.network import CPT, LinearGaussian, Network
+from gml.model.network import CPT, Network
+from gml.model.regressions import ConditionalGaussian, LinearGaussian
 from gml.model.undirected.likelihood import log_linear_likelihood
 
 if TYPE_CHECKING:
@@ -42,21 +45,25 @@ def log_likelihood(
     position = {variable.name: j for j, variable in enumerate(counter.variables)}
     families = [tuple(position[p.name] for p in cpd.parents) for cpd in net.cpds]
     columns = [position[name] for name in net.names]
-    if net.is_gaussian:
-        parts = [
-            _log_density(cpd, counter, columns[k], families[k])
-            for k, cpd in enumerate(net.cpds)
-            if isinstance(cpd, LinearGaussian)
-        ]
-        return math.fsum(parts)
-    tables = counter.family_tables(list(zip(columns, families, strict=True)))
+    with_levels = [
+        (cpd, (child, parents))
+        for cpd, child, parents in zip(net.cpds, columns, families, strict=True)
+        if isinstance(cpd, CPT)
+    ]
+    tables = counter.family_tables([family for _, family in with_levels])
     total = []
-    for cpd, cells in zip(net.cpds, tables, strict=True):
-        assert isinstance(cpd, CPT)
+    for (cpt, _), cells in zip(with_levels, tables, strict=True):
         seen = cells > 0
         with np.errstate(divide="ignore"):
-            total.append(float(np.sum(cells[seen] * np.log(cpd.table[seen]))))
-    return math.fsum(total) * counter.unit
+            total.append(float(np.sum(cells[seen] * np.log(cpt.table[seen]))))
+    densities = [
+        _log_density(cpd, counter.moments([*parents, child]), counter.unit)
+        if isinstance(cpd, LinearGaussian)
+        else _conditional_log_density(cpd, counter, child, parents)
+        for cpd, child, parents in zip(net.cpds, columns, families, strict=True)
+        if not isinstance(cpd, CPT)
+    ]
+    return _added([math.fsum(total) * counter.unit, *densities])
 
 
 def _checked(
@@ -68,7 +75,7 @@ def _checked(
         options = ReadOptions(
             columns=net.names,
             levels=with_levels(Schema(), levels),
-            undeclared="numbers" if net.is_gaussian else "labels",
+            numeric=tuple(v.name for v in net.variables if v.is_continuous),
         )
         data = read_dataset(data, options)
     counter = MemoryCounter(data) if isinstance(data, Dataset) else data
@@ -84,12 +91,31 @@ def _checked(
     return counter
 
 
-def _log_density(
-    cpd: LinearGaussian, counter: Counter, child: int, parents: tuple[int, ...]
+def _added(parts: Sequence[float]) -> float:
+    """Return the sum; where some row is impossible, nothing makes up for that."""
+    return -math.inf if -math.inf in parts else math.fsum(parts)
+
+
+def _conditional_log_density(
+    cpd: ConditionalGaussian, counter: Counter, child: int, parents: tuple[int, ...]
 ) -> float:
+    """The same of a number given labels too: the sum over the configurations that occur."""
+    labels = [j for j in parents if not counter.variables[j].is_continuous]
+    numbers = [j for j in parents if counter.variables[j].is_continuous]
+    found = counter.moments([*numbers, child], labels)
+    sizes = [len(parent.levels or ()) for parent in cpd.label_parents]
+    at = configurations_at(sizes, list(found.configs.T), len(found.configs))
+    return _added(
+        [
+            _log_density(cpd.regressions[row], moments, counter.unit)
+            for row, moments in zip(at.tolist(), found.moments, strict=True)
+        ]
+    )
+
+
+def _log_density(cpd: LinearGaussian, moments: Moments, unit: float) -> float:
     """Sum of ln of the normal density of a column; by moments, so row order has no effect."""
-    moments = counter.moments([*parents, child])
-    n, unit = moments.n, counter.unit
+    n = moments.n
     slopes = [*(-c for c in cpd.coefficients), 1.0]
     scaled = [math.ldexp(1.0, -scale) for scale in moments.scales]
     # Σ (residual − its mean)², then the mean: both small where the model fits.

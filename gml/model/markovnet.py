@@ -74,6 +74,7 @@ class MarkovNet:
     graph: Graph = field(init=False, repr=False, compare=False)
 
     is_gaussian = False
+    is_mixed = False
     """Whether the nodes are numbers, as in other models."""
 
     if TYPE_CHECKING:

@@ -47,6 +47,10 @@ class AskedModel(TableModel, Protocol):
     def is_gaussian(self) -> bool:
         """Whether the nodes are numbers."""
 
+    @property
+    def is_mixed(self) -> bool:
+        """Whether some nodes are numbers and others have levels."""
+
     def index(self, name: str) -> int:
         """Return the position of a node."""
 

@@ -2,7 +2,9 @@
 
 A node with levels has a table (`CPT`): one row per configuration of the parents, the last parent
 varying fastest, and one column per level. A node of numbers has a regression on its parents with
-normal errors (`LinearGaussian`). All nodes of a network are of the same kind.
+normal errors (`LinearGaussian`), or one such regression on the parents that are numbers for each
+configuration of those with levels (`ConditionalGaussian`). A node with levels has no parents that
+are numbers.
 """
 
 from __future__ import annotations
@@ -22,8 +24,9 @@ from gml.graph.graph import Graph
 from gml.graph.order import topological_order
 from gml.graph.provenance import Provenance
 from gml.model.baseline import Baseline
+from gml.model.configurations import configuration, described_row
 from gml.model.factor import Factor
-from gml.model.regression_rows import RegressionRows
+from gml.model.regressions import ConditionalGaussian, LinearGaussian
 from gml.model.training import Training
 
 if TYPE_CHECKING:
@@ -56,6 +59,7 @@ class CPT:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "table", np.ascontiguousarray(self.table, dtype=np.float64))
+        _require_levels(self.variable, self.parents)
         shape = (math.prod(len(parent.levels or ()) for parent in self.parents), self.n_levels)
         where = f"the table of {quote(self.variable.name)}"
         if self.n_levels > MAX_LEVELS:
@@ -85,6 +89,11 @@ class CPT:
         return len(self.variable.levels or ())
 
     @property
+    def n_parameters(self) -> int:
+        """Free parameters."""
+        return len(self.table) * (self.n_levels - 1)
+
+    @property
     def seen(self) -> NDArray[np.bool_] | None:
         """Which configurations of the parents were seen in the data, if the counts are known."""
         if self.counts is None:
@@ -110,79 +119,25 @@ class CPT:
         return pd.DataFrame(self.table, index=index, columns=columns)
 
 
+def _require_levels(variable: Variable, parents: Sequence[Variable]) -> None:
+    numbers = [parent.name for parent in parents if parent.is_continuous]
+    if numbers:
+        raise GraphError(
+            f"{quote(variable.name)} has levels, and its parent {quote(numbers[0])} numbers: a "
+            "table has one row per configuration of levels"
+        )
+
+
+Cpd = CPT | LinearGaussian | ConditionalGaussian
+"""The distribution of a node given its parents."""
+
+
 def _factor(cpt: CPT) -> Factor:
     # A parent of one level is a constant, and there may be more of them than axes.
     varying = [parent for parent in cpt.parents if len(parent.levels or ()) > 1]
     scope = (*varying, cpt.variable)
     shape = [len(variable.levels or ()) for variable in scope]
     return Factor(scope, cpt.table.reshape(shape), conditional=True)
-
-
-def configuration(parents: Sequence[Variable], row: int) -> tuple[str, ...]:
-    """Return the levels of the parents that a row of a table is for."""
-    labels = []
-    for parent in reversed(parents):
-        assert parent.levels is not None
-        row, code = divmod(row, len(parent.levels))
-        labels.append(parent.levels[code])
-    return tuple(reversed(labels))
-
-
-def described_row(parents: Sequence[Variable], row: int) -> str:
-    """Say which configuration a row of a table is for, in parentheses; nothing without parents."""
-    labels = zip(parents, configuration(parents, row), strict=True)
-    shown = ", ".join(f"{parent.name}={label}" for parent, label in labels)
-    return f" ({shown})" if shown else ""
-
-
-@dataclass(frozen=True)
-class LinearGaussian:
-    """variable = intercept + Σ coefficients · parents + sd · a standard normal error.
-
-    `n` is the number of rows behind it; `intervals`, if asked for, has the bounds of the intercept,
-    of each coefficient and of the standard deviation, in this order; `rows` is what a check needs
-    to know of the rows behind it.
-
-    Examples
-    --------
-    >>> import gml, pandas as pd
-    >>> frame = pd.DataFrame({"x": [1, 2, 3, 4], "y": [1.5, 2.5, 3.5, 4.6]})
-    >>> graph = gml.Graph.from_edges(["x", "y"], [("x", "-->", "y")])
-    >>> found = gml.fit(frame, graph, gaussian=True).cpd("y")
-    >>> round(found.intercept, 2), [round(slope, 2) for slope in found.coefficients]
-    (0.45, [1.03])
-    """
-
-    variable: Variable
-    parents: tuple[Variable, ...]
-    intercept: float
-    coefficients: tuple[float, ...]
-    sd: float
-    n: int | float | None = None
-    intervals: tuple[tuple[float, float], ...] | None = None
-    rows: RegressionRows | None = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        where = f"the regression of {quote(self.variable.name)}"
-        if len(self.coefficients) != len(self.parents):
-            raise GraphError(f"{where} must have one coefficient per parent")
-        if not all(map(math.isfinite, (self.intercept, self.sd, *self.coefficients))):
-            raise GraphError(f"{where} has a number that is not finite")
-        if self.sd < 0:
-            raise GraphError(f"{where} has a negative standard deviation")
-        if self.n is not None and not self.n > 0:
-            raise GraphError(f'{where} was fitted on {self.n} rows by its "n"')
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return a pandas DataFrame: one row per term, with its estimate."""
-        import pandas as pd
-
-        terms = ["(intercept)", *(parent.name for parent in self.parents), "(sd)"]
-        frame = pd.DataFrame({"estimate": [self.intercept, *self.coefficients, self.sd]}, terms)
-        if self.intervals is not None:
-            frame["lower"] = [low for low, _ in self.intervals]
-            frame["upper"] = [high for _, high in self.intervals]
-        return frame
 
 
 @dataclass(frozen=True, repr=False)
@@ -207,7 +162,7 @@ class Network:
     Network(2 discrete nodes, 1 edge: 'rain', 'wet')
     """
 
-    cpds: tuple[CPT | LinearGaussian, ...]
+    cpds: tuple[Cpd, ...]
     learning: Provenance = field(default_factory=Provenance)
     training: Training | None = None
     baseline: Baseline | None = None
@@ -220,9 +175,6 @@ class Network:
 
     def __post_init__(self) -> None:
         known = {cpd.variable.name: cpd.variable for cpd in self.cpds}
-        if len({cpd.variable.is_continuous for cpd in self.cpds}) > 1:
-            numbers = [v.name for v in known.values() if v.is_continuous]
-            raise GraphError(f"some nodes have levels, but {listing(numbers)} numbers")
         edges: dict[tuple[str, str, str], None] = {}
         for cpd in self.cpds:
             for parent in cpd.parents:
@@ -250,7 +202,7 @@ class Network:
         object.__setattr__(self, "graph", graph)
 
     def __repr__(self) -> str:
-        sort = "numeric" if self.is_gaussian else "discrete"
+        sort = "mixed" if self.is_mixed else "numeric" if self.is_gaussian else "discrete"
         size = f"{counted(len(self.cpds), f'{sort} node')}, {counted(self.graph.n_edges, 'edge')}"
         return f"{type(self).__name__}({size}: {listing(self.names)})"
 
@@ -267,24 +219,24 @@ class Network:
     @functools.cached_property
     def factors(self) -> tuple[Factor, ...]:
         """The tables as factors over the parents and, last, the node; for inference on tables."""
-        if self.is_gaussian:
-            raise GraphError("a network of numbers has no factors: these are tables over levels")
+        if self.is_gaussian or self.is_mixed:
+            raise GraphError("a network with numbers has no factors: these are tables over levels")
         return tuple(_factor(cpd) for cpd in self.cpds if isinstance(cpd, CPT))
 
     @property
     def is_gaussian(self) -> bool:
-        """Whether the nodes are numbers."""
-        return any(cpd.variable.is_continuous for cpd in self.cpds)
+        """Whether the nodes are numbers, all of them."""
+        return bool(self.cpds) and all(cpd.variable.is_continuous for cpd in self.cpds)
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether some nodes are numbers and others have levels."""
+        return len({cpd.variable.is_continuous for cpd in self.cpds}) > 1
 
     @property
     def n_parameters(self) -> int:
         """Free parameters."""
-        return sum(
-            len(cpd.parents) + 2
-            if isinstance(cpd, LinearGaussian)
-            else len(cpd.table) * (cpd.n_levels - 1)
-            for cpd in self.cpds
-        )
+        return sum(cpd.n_parameters for cpd in self.cpds)
 
     def order(self) -> list[int]:
         """Return the first order by name in which every node follows its parents."""
@@ -294,7 +246,7 @@ class Network:
         """Return the position of a node."""
         return self.graph.index(name)
 
-    def cpd(self, name: str) -> CPT | LinearGaussian:
+    def cpd(self, name: str) -> Cpd:
         """Return the distribution of a node given its parents."""
         return self.cpds[self.index(name)]
 

@@ -20,6 +20,7 @@ from gml.model.answer import (
 from gml.model.evidence import Circumstances, circumstances
 from gml.model.gaussian import gaussian_posterior
 from gml.model.inference import Inference
+from gml.model.mixed.questions import best_mixed, query_mixed
 from gml.model.model import AskedModel
 from gml.model.network import Network
 
@@ -33,6 +34,7 @@ def query(
     *,
     do: Mapping[str, Any] | None = None,
     each: bool = False,
+    interval: float | None = None,
     max_memory: int | None = None,
 ) -> Answer:
     """Return what a model says about the target, given evidence.
@@ -40,7 +42,7 @@ def query(
     Parameters
     ----------
     net
-        Of levels or of numbers, with or without arrows.
+        Of levels, of numbers or of both, with or without arrows.
     target
         A node; or several, for their joint distribution. Without it, every node that is not
         observed has its own distribution in the answer.
@@ -51,6 +53,9 @@ def query(
         Values that are set by hand first, which cuts nodes off from their parents.
     each
         Whether the targets are answered one by one, not jointly.
+    interval
+        The probability that the outer quantiles of each number have between them, in a network of
+        labels and numbers.
     max_memory
         Bytes that tables may take; by default half of what is free.
 
@@ -66,6 +71,15 @@ def query(
     """
     given, names = circumstances(net, evidence, do), names_of(target)
     joint = len(names) > 1 and not each
+    mixed = as_mixed(given)
+    if mixed is not None:
+        _require_marginals(interval, joint=joint)
+        return query_mixed(mixed, names, joint=joint, interval=interval, max_memory=max_memory)
+    if interval is not None:
+        raise UsageError(
+            f"{parameter('interval')} is for networks of labels and numbers, or for the rows of "
+            + parameter("batch")
+        )
     if isinstance(given.net, Network) and given.net.is_gaussian:
         return _moments(given.net, given, names, joint=joint)
     inference = Inference(given.net, max_memory=max_memory)
@@ -103,6 +117,9 @@ def best(
     tub   no
     """
     given, names = circumstances(net, evidence, do), names_of(target)
+    mixed = as_mixed(given)
+    if mixed is not None:
+        return best_mixed(mixed, names, max_memory=max_memory)
     if isinstance(given.net, Network) and given.net.is_gaussian:
         found = gaussian_posterior(given.net, _numbers(given), names or None)
         values = dict(zip(found.names, found.mean.tolist(), strict=True))
@@ -127,6 +144,20 @@ def names_of(target: Names) -> tuple[str, ...]:
     if not all(isinstance(name, str) for name in names):
         raise UsageError(f"{parameter('target')} must be a name or a list of names, not {target!r}")
     return names
+
+
+def as_mixed(given: Circumstances[AskedModel]) -> Circumstances[Network] | None:
+    """Return circumstances of a network of labels and numbers as such; None for other models."""
+    if not isinstance(given.net, Network) or not given.net.is_mixed:
+        return None
+    return Circumstances(given.net, given.do, given.evidence)
+
+
+def _require_marginals(interval: float | None, *, joint: bool) -> None:
+    if interval is not None and joint:
+        raise UsageError(
+            f"{parameter('interval')} is about each target by itself; say {parameter('each')}"
+        )
 
 
 def _numbers(given: Circumstances[AskedModel]) -> dict[str, float]:

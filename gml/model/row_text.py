@@ -48,6 +48,8 @@ def row_writer(
     header = b",".join(_field(cell(name, safe_csv), alone=len(names) == 1) for name in names)
     header += b"\n"
     if any(variable.levels is None for variable in variables):
+        if any(variable.levels is not None for variable in variables):
+            return _MixedWriter(variables, header, safe_csv=safe_csv)
         return _NumberWriter([variable.name for variable in variables], header)
     levels = [[cell(level, safe_csv) for level in variable.levels or ()] for variable in variables]
     return _LabelWriter(levels, header, weight)
@@ -94,6 +96,55 @@ class _LabelWriter:
         return memoryview(buffer)[: writer.write(columns, buffer)]
 
 
+class _MixedWriter:
+    """Columns of codes and of numbers."""
+
+    def __init__(self, variables: Sequence[Variable], header: bytes, *, safe_csv: bool) -> None:
+        self.header = header
+        self._variables = variables
+        self._fields = [
+            [
+                _field(cell(label, safe_csv), alone=False).decode("utf-8")
+                for label in (*(variable.levels or ()), "")
+            ]
+            for variable in variables
+        ]
+        longest = (max(len(text.encode()) + 1 for text in texts) for texts in self._fields)
+        self.row_bytes = sum(max(_NUMBER_BYTES, size) for size in longest) + _NUMBER_BYTES
+
+    def new_buffer(self, n_rows: int) -> bytearray:
+        return bytearray()
+
+    def text(
+        self, columns: list[NDArray[Any]], weights: NDArray[np.float64] | None, buffer: bytearray
+    ) -> memoryview:
+        texts = []
+        for variable, fields, column in zip(self._variables, self._fields, columns, strict=True):
+            if variable.levels is None:
+                _require_finite(variable.name, column)
+                texts.append(_numbers(column))
+            else:
+                # The code of a missing cell is beyond all levels.
+                codes = np.minimum(column, len(fields) - 1).tolist()
+                texts.append([fields[code] for code in codes])
+        if weights is not None:
+            texts.append(_numbers(weights))
+        lines = map(",".join, zip(*texts, strict=True))
+        return memoryview("".join(f"{line}\n" for line in lines).encode("utf-8"))
+
+
+def _numbers(column: NDArray[np.float64]) -> list[str]:
+    """The text of each number, made in one go; none where it is missing."""
+    if len(column) == 0:
+        return []
+    return repr(column.tolist())[1:-1].replace("nan", "").split(", ")
+
+
+def _require_finite(name: str, column: NDArray[np.float64]) -> None:
+    if np.isinf(column).any():
+        raise CannotAnswer(f"node {quote(name)}: a number beyond 1.8e308 was drawn")
+
+
 class _NumberWriter:
     """Columns of numbers."""
 
@@ -109,8 +160,7 @@ class _NumberWriter:
         self, columns: list[NDArray[Any]], weights: NDArray[np.float64] | None, buffer: bytearray
     ) -> memoryview:
         for name, column in zip(self._names, columns, strict=True):
-            if np.isinf(column).any():
-                raise CannotAnswer(f"node {quote(name)}: a number beyond 1.8e308 was drawn")
+            _require_finite(name, column)
         table = columns if weights is None else [*columns, weights]
         # Except for its brackets, the text of a list of lists of numbers is CSV, made in one go.
         text = repr(np.column_stack(table).tolist())[2:-2]

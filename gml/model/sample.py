@@ -29,8 +29,11 @@ from gml.kernel.plan import (
     threshold,
 )
 from gml.kernel.pool import in_order
+from gml.model.configurations import configurations_at
 from gml.model.evidence import coded
-from gml.model.network import CPT, LinearGaussian, Network
+from gml.model.mixed_plan import ConditionalStep, MixedPlan, conditional_step
+from gml.model.network import CPT, Cpd, Network
+from gml.model.regressions import ConditionalGaussian, LinearGaussian
 from gml.model.row_text import RowWriter, row_writer
 from gml.progress import reporter
 from gml.resources import available_threads
@@ -46,8 +49,8 @@ class Stream(Protocol):
         """Begin at the first row; rows are to be drawn in order."""
 
 
-Plan = TablePlan | GaussianPlan
-Step = TableStep | GaussianStep
+Plan = TablePlan | GaussianPlan | MixedPlan
+Step = TableStep | GaussianStep | ConditionalStep
 Columns = list[NDArray[Any]]
 
 WEIGHT = "weight"
@@ -67,6 +70,10 @@ def steps_of(net: Network) -> list[Step]:
         parents = tuple(net.index(parent.name) for parent in cpd.parents)
         if isinstance(cpd, CPT):
             steps.append(TableStep(j, parents, cpd.table))
+        elif isinstance(cpd, ConditionalGaussian):
+            labels = tuple(net.index(parent.name) for parent in cpd.label_parents)
+            numbers = tuple(net.index(parent.name) for parent in cpd.number_parents)
+            steps.append(conditional_step(j, labels, numbers, cpd))
         else:
             steps.append(GaussianStep(j, parents, cpd.intercept, cpd.coefficients, cpd.sd))
     return steps
@@ -96,6 +103,9 @@ def sampling_plan(
     fixed = coded(net.variables, observed or {})
     if steps is None:
         steps = [step for step in steps_of(net) if step.target not in fixed]
+    if net.is_mixed:
+        sizes = tuple(None if v.levels is None else len(v.levels) for v in net.variables)
+        return MixedPlan(sizes, tuple(steps), keys_of_names(net.names, seed, "value"), fixed)
     if net.is_gaussian:
         keys = keys_of_names(net.names, seed, "value")
         regressions = tuple(step for step in steps if isinstance(step, GaussianStep))
@@ -160,7 +170,7 @@ class Rows:
 
     def threads(self, wanted: int | None) -> int:
         """How many threads can draw at the same time."""
-        if not isinstance(self.plan, TablePlan | GaussianPlan):
+        if not isinstance(self.plan, TablePlan | GaussianPlan | MixedPlan):
             return 1
         return wanted or available_threads()
 
@@ -178,6 +188,8 @@ class Rows:
             sampler = active.TableSampler(self.plan)
         elif isinstance(self.plan, GaussianPlan):
             sampler = active.GaussianSampler(self.plan)
+        elif isinstance(self.plan, MixedPlan):
+            sampler = self.plan.sampler()
         else:
             sampler = self.plan.start()
         limit = threshold(self.missing_rate)
@@ -212,34 +224,43 @@ def likelihood(net: Network, names: Sequence[str]) -> Callable[[Columns], NDArra
     Factors are multiplied in the order of the nodes; densities, which may be huge, as logarithms.
     """
     nodes = sorted(net.index(name) for name in names)
+    has_densities = any(net.variables[j].is_continuous for j in nodes)
     for cpd in (net.cpds[j] for j in nodes):
-        if isinstance(cpd, LinearGaussian) and cpd.sd == 0:
+        if 0 in _deviations(cpd):
             raise UsageError(
                 f"node {quote(cpd.variable.name)} does not vary given its parents, and so has no "
                 "density to weigh by"
             )
 
     def weigh(columns: Columns) -> NDArray[np.float64]:
-        weights = np.zeros(len(columns[0])) if net.is_gaussian else np.ones(len(columns[0]))
+        shares, logs = np.ones(len(columns[0])), np.zeros(len(columns[0]))
         for j in nodes:
             cpd = net.cpds[j]
             parents = [columns[net.index(parent.name)] for parent in cpd.parents]
             if isinstance(cpd, CPT):
-                weights *= _probabilities(cpd, columns[j], parents)
+                shares *= _probabilities(cpd, columns[j], parents)
+            elif isinstance(cpd, LinearGaussian):
+                logs += _log_densities(cpd, columns[j], parents)
             else:
-                weights += _log_densities(cpd, columns[j], parents)
-        if net.is_gaussian and weights.max(initial=0.0) > _LARGEST_LOG:
+                logs += _conditional_log_densities(cpd, columns[j], parents)
+        if logs.max(initial=0.0) > _LARGEST_LOG:
             raise CannotAnswer("the density of the evidence is beyond 1.8e308")
-        return np.exp(weights) if net.is_gaussian else weights
+        return shares * np.exp(logs) if has_densities else shares
 
     return weigh
 
 
+def _deviations(cpd: Cpd) -> list[float]:
+    """The standard deviations of the errors of a node of numbers."""
+    if isinstance(cpd, CPT):
+        return []
+    lines = cpd.regressions if isinstance(cpd, ConditionalGaussian) else (cpd,)
+    return [line.sd for line in lines]
+
+
 def _probabilities(cpt: CPT, codes: NDArray[Any], parents: Columns) -> NDArray[np.float64]:
-    configurations = np.zeros(len(codes), dtype=np.int64)
-    for parent, parent_codes in zip(cpt.parents, parents, strict=True):
-        configurations = configurations * len(parent.levels or ()) + parent_codes
-    found: NDArray[np.float64] = cpt.table[configurations, codes]
+    at = configurations_at([len(p.levels or ()) for p in cpt.parents], parents, len(codes))
+    found: NDArray[np.float64] = cpt.table[at, codes]
     return found
 
 
@@ -252,6 +273,23 @@ def _log_densities(
     z = (values - mean) / cpd.sd
     logs: NDArray[np.float64] = -0.5 * z * z - math.log(cpd.sd) - 0.5 * math.log(2 * math.pi)
     return logs
+
+
+def _conditional_log_densities(
+    cpd: ConditionalGaussian, values: NDArray[np.float64], parents: Columns
+) -> NDArray[np.float64]:
+    """The same by the regression of each row's configuration of labels."""
+    of_kind = [variable.is_continuous for variable in cpd.parents]
+    labels = [column for column, numeric in zip(parents, of_kind, strict=True) if not numeric]
+    numbers = [column for column, numeric in zip(parents, of_kind, strict=True) if numeric]
+    sizes = [len(parent.levels or ()) for parent in cpd.label_parents]
+    at = configurations_at(sizes, labels, len(values))
+    found = np.empty(len(values))
+    for k in np.unique(at).tolist():
+        rows = at == k
+        line = cpd.regressions[k]
+        found[rows] = _log_densities(line, values[rows], [column[rows] for column in numbers])
+    return found
 
 
 def sample(

@@ -79,12 +79,17 @@ def _answer(
 
 def _shown(answer: Answer) -> Distributions:
     from gml.model.answer import Marginals, Moments
+    from gml.model.mixed.answers import MixedMarginals
+    from gml.model.mixed.mixture import NumberDistribution
 
     if isinstance(answer, Moments):
         return {name: Bell(*answer[name]) for name in answer.names}
-    assert isinstance(answer, Marginals)
+    assert isinstance(answer, Marginals | MixedMarginals)
     return {
-        name: Bars(found.levels, tuple(found.table.tolist()))
+        # A mixture is drawn as the bell of its mean and its standard deviation.
+        name: Bell(found.mean, found.sd)
+        if isinstance(found, NumberDistribution)
+        else Bars(found.levels, tuple(found.table.tolist()))
         for name, found in answer.distributions.items()
     }
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from gml.data.dataset import Variable
 from gml.data.options import names_of
 from gml.errors import UsageError, agreeing, counted, listing, parameter
-from gml.model.bayesnet import BayesNet
+from gml.model.bayesnet import CPT, BayesNet
 from gml.model.fit import fit, require_all_seen, unseen_configurations
 from gml.model.training import training_of
 from gml.parameters import FOR_LABELS
@@ -32,6 +33,8 @@ def fit_params(
     method: str = "mle",
     prior: str | None = None,
     ess: float | None = None,
+    number_prior: str | None = None,
+    prior_rows: float | None = None,
     intervals: float | None = None,
     strict: bool = False,
     gaussian: bool = False,
@@ -40,7 +43,7 @@ def fit_params(
     asked: Mapping[str, Any] | None = None,
     **reading: Any,
 ) -> BayesNet:
-    """Fit the conditional probability tables of a graph.
+    """Fit the distributions of a graph: tables of labels, regressions of numbers.
 
     Parameters
     ----------
@@ -48,12 +51,15 @@ def fit_params(
         A path, a DataFrame, a Dataset or a Counter.
     graph
         A graph, a path, or the result of a learner; a CPDAG gets the tables of one of its DAGs,
-        with a warning.
+        with a warning. Labels have no parents that are numbers.
     method
-        `mle`: shares of rows; `bayes`: their mean under a Dirichlet prior.
+        `mle`: shares of rows, and least squares; `bayes`: the mean under conjugate priors.
     prior, ess
-        For `method="bayes"`: `bdeu` (ess rows over the table), `k2` or `uniform` (1 per cell), or
-        `jeffreys` (half a row per cell).
+        For `method="bayes"` and labels: `bdeu` (ess rows over the table), `k2` or `uniform` (1 per
+        cell), or `jeffreys` (half a row per cell).
+    number_prior, prior_rows
+        For `method="bayes"` and numbers: `pooled` (`prior_rows` rows, 1 by default, with the
+        moments of all rows, whatever their labels) or `ridge` (as many, without correlations).
     intervals
         Add bounds that hold the truth with this probability.
     strict
@@ -80,16 +86,19 @@ def fit_params(
     """
     if is_data(graph) and not is_path(graph):
         raise UsageError("the data come first, then the graph: fit(data, graph)")
-    _require_fitting(method, prior, ess)
+    for_tables = _given(prior=prior, ess=ess)
+    for_numbers = _given(number_prior=number_prior, prior_rows=prior_rows)
+    _require_fitting(method, for_tables | for_numbers)
     given = given_graph(graph)
     declared = replace(declared_columns([given]), numeric=given.numeric())
     numbers = declared.numeric if is_read(data) and not gaussian else ()
     by_graph = bool(numbers) and {*numbers} >= {*given.graph.names}
-    for_labels = _for_labels(method, strict, reading)
+    for_labels = _for_labels(strict, reading)
     _require_kind(declared, for_labels, gaussian=gaussian, by_graph=by_graph)
     if numbers and not by_graph:
         reading["numeric"] = [*names_of("numeric", reading.get("numeric") or ()), *numbers]
-    dag = given.dag()
+    # A graph that stands for no DAG is refused before the data are read.
+    given.dag()
     counter = open_data(
         data,
         fractional=True,
@@ -101,15 +110,10 @@ def fit_params(
         threads=threads,
         **reading,
     )
+    _require_used(counter.variables, for_tables, for_numbers)
+    dag = given.dag_of_kinds(counter.variables)
     _warn_of_graph(given, by_graph=by_graph)
-    net = fit(
-        dag,
-        counter,
-        method=method,
-        prior=prior or "bdeu",
-        ess=1.0 if ess is None else ess,
-        intervals=intervals,
-    )
+    net = fit(dag, counter, method=method, intervals=intervals, **for_tables, **for_numbers)
     if strict:
         require_all_seen(net)
     _warn_of_unseen(net)
@@ -141,25 +145,44 @@ def _warn_of_unseen(net: BayesNet) -> None:
     if unseen:
         n_unseen = sum(map(len, unseen.values()))
         seen = agreeing(n_unseen, "was never seen, and is", "were never seen, and are")
+        tables = [isinstance(net.cpd(name), CPT) for name in unseen]
+        has = ["uniform"] * any(tables) + ["as all rows together"] * (not all(tables))
+        what = ", or ".join(has)
         reporter().warn(
-            f"{counted(n_unseen, 'configuration')} of parents {seen} uniform: for {listing(unseen)}"
+            f"{counted(n_unseen, 'configuration')} of parents {seen} {what}: for {listing(unseen)}"
         )
 
 
-def _require_fitting(method: str, prior: str | None, ess: float | None) -> None:
+def _given(**values: Any) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _require_fitting(method: str, given: Mapping[str, Any]) -> None:
     """Refuse what does not go together."""
     if method != "bayes":
-        for name, value in (("prior", prior), ("ess", ess)):
-            if value is not None:
-                raise UsageError(f"{parameter(name)} belongs to {parameter('method', 'bayes')}")
-    if prior not in (None, "bdeu") and ess is not None:
+        for name in given:
+            raise UsageError(f"{parameter(name)} belongs to {parameter('method', 'bayes')}")
+    if given.get("prior", "bdeu") != "bdeu" and "ess" in given:
         raise UsageError(f"{parameter('ess')} belongs to {parameter('prior', 'bdeu')}")
 
 
-def _for_labels(method: str, strict: bool, reading: Mapping[str, Any]) -> list[str]:
-    """The parameters given that mean nothing to regressions."""
+def _require_used(
+    variables: Sequence[Variable], for_tables: Collection[str], for_numbers: Collection[str]
+) -> None:
+    """Refuse priors of labels, or of numbers, where there are none."""
+    kinds = {variable.is_continuous for variable in variables}
+    for name in () if False in kinds else for_tables:
+        raise UsageError(f"{parameter(name)} is for labels, and all columns hold numbers")
+    for name in () if True in kinds else for_numbers:
+        raise UsageError(
+            f"{parameter(name)} is for numbers, and all columns hold labels; {parameter('numeric')}"
+            " says which hold numbers"
+        )
+
+
+def _for_labels(strict: bool, reading: Mapping[str, Any]) -> list[str]:
+    """The parameters given that mean nothing to regressions on numbers alone."""
     found = [parameter(name) for name in FOR_LABELS if reading.get(name) is not None]
-    found += [parameter("method", method)] * (method == "bayes")
     return found + [parameter("strict")] * strict
 
 

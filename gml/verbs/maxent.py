@@ -99,7 +99,7 @@ def maxent(
 
 
 def _labels_only(model: BayesNet | MarkovNet) -> BayesNet | MarkovNet:
-    if model.is_gaussian:
+    if model.is_gaussian or model.is_mixed:
         raise UsageError(f"{parameter('reference')} must be a model over labels, not over numbers")
     return model
 

@@ -10,6 +10,7 @@ from gml.counts.counter import Counter, rows_counted
 from gml.data.dataset import Dataset
 from gml.data.options import ReadingKeywords, Undeclared, names_of, reading_options
 from gml.errors import GraphError, UsageError, listing, parameter, require_whole, unknown_name
+from gml.graph.graph import Graph
 from gml.scores.ranking import ScoredGraph, decisive_values, ranked, scored_graph
 from gml.scores.registry import SCORES
 from gml.verbs.shared.chosen_methods import ChosenScore, choose_scores, score_of_numbers
@@ -140,7 +141,7 @@ def score(
     several: list[Any] = [*graphs] if isinstance(graphs, list | tuple) else [graphs]
     if not several:
         raise UsageError("give at least one graph to score")
-    given, factors = _given_graphs(
+    given, factors, asked = _given_graphs(
         [*several, *([] if compare_to is None else [compare_to])], chosen
     )
     if (per_node or explain) and any(fitted is not None for fitted in factors):
@@ -186,16 +187,20 @@ def score(
         how["threads"] = threads
         warn_of_different_priors(how["prior"], given, factors)
         how["n_splits"] = folds
+        fitted_graphs = [
+            one.dag_of_kinds(counter.variables) if fitted is None else some.graph
+            for one, some, fitted in zip(asked, given, factors, strict=True)
+        ]
         found = [
-            _with_held_out(one, some, fitted, splits, predict, how)
-            for one, some, fitted in zip(found, given, factors, strict=True)
+            _with_held_out(one, graph, fitted, splits, predict, how)
+            for one, graph, fitted in zip(found, fitted_graphs, factors, strict=True)
         ]
     return _report(found, chosen, fail_under, compare_to is not None, rows_counted(counter))
 
 
 def _with_held_out(
     scored: ScoredGraph,
-    given: GivenGraph,
+    graph: Graph,
     factors: Factors | None,
     splits: Splits,
     predict: str | None,
@@ -203,7 +208,7 @@ def _with_held_out(
 ) -> ScoredGraph:
     from gml.model.heldout import held_out
 
-    found = held_out(given.graph, splits(), factors=factors, predict=predict, **how)
+    found = held_out(graph, splits(), factors=factors, predict=predict, **how)
     return replace(
         scored,
         heldout=found.loss,
@@ -274,9 +279,13 @@ def _require_fitting(
 
 def _given_graphs(
     graphs: Sequence[GraphLike], scores: Sequence[ChosenScore]
-) -> tuple[list[GivenGraph], list[Factors | None]]:
-    """Graphs over the same nodes, each as a DAG or, if there is none, with what is to be fitted."""
+) -> tuple[list[GivenGraph], list[Factors | None], list[GivenGraph]]:
+    """Graphs over the same nodes, each as a DAG or, if there is none, with what is to be fitted.
+
+    Last, the graphs as they were given.
+    """
     found: list[GivenGraph] = []
+    as_given: list[GivenGraph] = []
     factors: list[Factors | None] = []
     for number, graph in enumerate(graphs, start=1):
         given = given_graph(graph, f"graph {number}")
@@ -296,7 +305,8 @@ def _given_graphs(
             require_by_likelihood(given, scores)
         found.append(given if fitted is not None else GivenGraph(given.dag(), given.name))
         factors.append(fitted)
-    return found, factors
+        as_given.append(given)
+    return found, factors, as_given
 
 
 def _splits(

@@ -90,6 +90,11 @@ _GAUSSIAN = (
     "query @ --batch numbers.csv --target r", "sample @ -n 20 --evidence r=0.5", "sample @ -n 5 --do p=1", "check numbers.csv @ -f json",
     "compare @ gaussian.json", "score numbers.csv @ --score bic-g", "verify @", "draw @ --evidence p=1.5 -o out.svg",
 )  # fmt: skip
+_CONDITIONAL = (
+    "convert @ out.json", "convert @ out.txt", "convert @ out.dot", "convert @ out.bif", "sample @ -n 20", "sample @ -n 5 --do a=yes,d=1",
+    "sample @ -n 5 --weighted --evidence d=0.5", "fit-params mixed.csv @ -f text", "compare @ conditional.json", "verify @",
+    "draw @ --kind cpt --node d -o out.svg", "check mixed.csv @",
+)  # fmt: skip
 _JSON = (*m.TEXT, *(m.change_json,) * 14)
 _XML = (*m.TEXT, *(m.change_xml,) * 14)
 _CSV_TOKENS = (
@@ -373,6 +378,7 @@ KINDS: dict[str, Kind] = {
             "uai", "in.uai", lambda: [seeds.UAI, seeds.made("model.uai"), seeds.made("undirected.uai")], m.TEXT, (*_UAI, *_GRAPHS), _UAI_TOKENS,
             piped=True,
         ),
+        Kind("conditional-json", "in.json", lambda: [seeds.made("conditional.json")], _JSON, _CONDITIONAL, _JSON_TOKENS, piped=True),
         Kind("gaussian-json", "in.json", lambda: [seeds.made("gaussian.json")], _JSON, _GAUSSIAN, _JSON_TOKENS, piped=True),
         Kind(
             "schema", "in.json", lambda: [seeds.SCHEMA, seeds.made("profile.json")], _JSON,

@@ -64,6 +64,7 @@ def numbers() -> bytes:
 
 GRAPH = b"digraph {\n  a -> b;\n  b -> c;\n}\n"
 NUMBER_GRAPH = b"digraph { p -> q; q -> r; p -> r }\n"
+MIXED_GRAPH = b"digraph { a -> b; a -> d; b -> d }\n"
 SCHEMA = (
     b'{"schema": "gml/1", "columns": {"a": {"levels": ["no", "yes"]}, "b": {"levels": ["0", "1"]}, '
     b'"c": {"levels": ["x", "y", "z"], "missing": 2}, "d": {"cuts": [-1, 0, 2.5]}}, "rows": 60, "na": ["", "NA"]}'
@@ -139,6 +140,7 @@ _RECIPES = {
     "field.json": "crf data.csv --target c --folds 3 -o field.json",
     "chain.json": "crf data.csv --target c --sequence a -o chain.json",
     "gaussian.json": "fit-params numbers.csv ngraph.dot --gaussian -o gaussian.json",
+    "conditional.json": "fit-params mixed.csv mgraph.dot --numeric d --intervals 0.9 -o conditional.json",
     "profile.json": "profile mixed.csv --bins 4 -o profile.json",
     "log.jsonl": "pc data.csv --tiers a<b,c --test-log log.jsonl -o out.dot",
     "baseline.json": "check data.csv model.json --write-baseline baseline.json -o out.txt",
@@ -183,6 +185,7 @@ _PLAIN: dict[str, Callable[[], bytes]] = {
     "numbers.csv": numbers,
     "graph.dot": lambda: GRAPH,
     "ngraph.dot": lambda: NUMBER_GRAPH,
+    "mgraph.dot": lambda: MIXED_GRAPH,
     "schema.json": lambda: SCHEMA,
     "knowledge.json": lambda: KNOWLEDGE,
     "sets.csv": lambda: SETS,

@@ -29,7 +29,7 @@ FEWER_CASES = {"undirected": 40}
 GROUPS = {
     "tables": ("csv", "delimited", "compressed", "parquet", "parquet-folder", "counts"),
     "graphs": ("dot", "graph-json", "graphml", "column-sets", "test-log", "report-json"),
-    "models": ("bif", "xmlbif", "net", "model-json", "gaussian-json", "names"),
+    "models": ("bif", "xmlbif", "net", "model-json", "gaussian-json", "conditional-json", "names"),
     "undirected": ("undirected-json", "uai"),
     "fields": ("crf-json",),
     "settings": (

@@ -129,6 +129,33 @@ GAUSSIAN = {
     ],
     "edges": [{"source": "a", "target": "b", "type": "-->"}],
 }
+MIXED = {
+    "directed": True,
+    "multigraph": False,
+    "graph": {"schema": "gml/1", "kind": "dag"},
+    "nodes": [
+        {"id": "a", "levels": ["x", "y"], "parents": [], "cpt": [[0.5, 0.5]]},
+        {"id": "b", "parents": [], "gaussian": {"intercept": 1.5, "coefficients": [], "sd": 1}},
+        {
+            "id": "c",
+            "parents": ["a", "b"],
+            "regressions": [
+                {
+                    "intercept": 1,
+                    "coefficients": [2.5],
+                    "sd": 0.5,
+                    "n": 9,
+                    "intervals": [[0, 1], [1, None], [0.1, 2]],
+                },
+                {"intercept": 0, "coefficients": [0.5], "sd": 0.25},
+            ],
+        },
+    ],
+    "edges": [
+        {"source": "a", "target": "c", "type": "-->"},
+        {"source": "b", "target": "c", "type": "-->"},
+    ],
+}
 GRAPH = {
     "directed": True,
     "multigraph": False,
@@ -162,6 +189,11 @@ def test_models(judge, command):
 @pytest.mark.parametrize("command", ["convert x.json y.json", "sample x.json -n 2"])
 def test_models_of_numbers(judge, command):
     judge(mutations(GAUSSIAN), command)
+
+
+@pytest.mark.parametrize("command", ["convert x.json y.json", "sample x.json -n 2"])
+def test_models_of_labels_and_numbers(judge, command):
+    judge(mutations(MIXED), command)
 
 
 def test_schemas(judge):

@@ -7,7 +7,8 @@ import pytest
 
 import gml
 from gml.data.dataset import Variable
-from gml.model.network import CPT, LinearGaussian
+from gml.model.network import CPT
+from gml.model.regressions import ConditionalGaussian, LinearGaussian
 from gml.pictures.plots.cpt import cpt_intervals
 from gml.pictures.themes import DARK, LIGHT, PRINT
 from tests.drawn_text import boxes, collisions, elements, texts, told
@@ -153,6 +154,49 @@ def test_a_regression(intervals):
         assert slope[2][0] - zero == pytest.approx((slope[0] - zero) / 1.5, rel=1e-3)
     assert picture.title == "y given x, <z>"
     assert "88 rows" in texts(picture.svg)[1]
+
+
+def conditional(n_labels, n_numbers, counts=None, intervals=False):
+    labels = tuple(Variable(f"label {k}", ("no", "<yes>")) for k in range(n_labels))
+    numbers = tuple(Variable(f"number {k}", None) for k in range(n_numbers))
+    lines = []
+    for k in range(2**n_labels):
+        terms = [10.0 * k, *(k - j / 2 for j in range(n_numbers)), 1.0 + k]
+        bounds = tuple((value - 1, value + 1) for value in terms) if intervals else None
+        n = None if counts is None else counts[k]
+        lines.append(
+            LinearGaussian(NUMBERS[0], numbers, terms[0], tuple(terms[1:-1]), terms[-1], n, bounds)
+        )
+    return ConditionalGaussian(NUMBERS[0], (*labels, *numbers), tuple(lines))
+
+
+def test_regressions_by_configuration():
+    cpd = conditional(1, 1, [7, None], intervals=True)
+    picture = cpt_intervals(cpd, level=0.9)
+    assert collisions(picture) == []
+    found = whiskers(picture.svg)
+    assert list(found) == [
+        "(intercept) | label 0=no: 0, −1 to 1",
+        "(intercept) | label 0=<yes>: 10, 9 to 11",
+        "number 0 | label 0=no: 0, −1 to 1",
+        "number 0 | label 0=<yes>: 1, 0 to 2",
+        "(sd) | label 0=no: 1, 0 to 2",
+        "(sd) | label 0=<yes>: 2, 1 to 3",
+    ]
+    # What was never seen is hollow.
+    assert [hollow for _, hollow, _ in found.values()] == [False, True] * 3
+    shown = texts(picture.svg)
+    assert picture.title == "y given label 0, number 0"
+    assert shown[shown.index("rows") :] == ["rows", "7", "never seen"]
+
+
+def test_many_regressions():
+    picture = cpt_intervals(conditional(6, 20, list(range(1, 65))))
+    assert collisions(picture) == []
+    said = texts(picture.svg)[1]
+    assert "the most frequent 40 of 64 configurations" in said
+    assert "the first 8 of 20 coefficients" in said
+    assert "the first 40 of 64" in texts(cpt_intervals(conditional(6, 0)).svg)[1]
 
 
 def test_many_coefficients():

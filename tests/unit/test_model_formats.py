@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import gml
 from gml.data.dataset import Variable
-from gml.errors import GmlWarning, GraphError, UsageError
+from gml.errors import GmlWarning, GraphError, UsageError, quote
 from gml.formats.cpt_table import dump_table, dump_text
 from gml.formats.graphs import parse_graph, read_graph
 from gml.formats.models import (
@@ -28,10 +28,12 @@ from gml.formats.models import (
     write_cpt_folder,
     write_model,
 )
-from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
+from gml.model.bayesnet import CPT, BayesNet, ConditionalGaussian, LinearGaussian
 from tests.model_files import (
     assert_same,
+    assert_same_distributions,
     random_gaussian,
+    random_mixed_model,
     random_network,
     refused_among_damaged,
 )
@@ -51,6 +53,10 @@ LABELS = st.lists(TEXT, min_size=2, max_size=4, unique=True)
 PLAIN = st.lists(
     st.from_regex(r"[a-z_][a-z0-9_]{0,6}", fullmatch=True), min_size=1, max_size=6, unique=True
 )
+# A label, then a number that says what its parent is; `a` may have more to it.
+MIXED = (
+    '{"nodes": [{"id": "y", "parents": ["a"], %s}, {"id": "a", "levels": ["u", "v"], "cpt": [[0.5, 0.5]]%s}]}'
+)  # fmt: skip
 SEEDS = st.integers(0, 2**32 - 1)
 
 
@@ -120,6 +126,49 @@ def test_gaussian_json(seed, names):
     for format in ("bif", "xmlbif", "net"):
         with pytest.raises(GraphError, match="cannot hold a node of numbers"):
             MODEL_WRITERS[format](net)
+
+
+@settings(max_examples=150)
+@given(SEEDS, NAMES, LABELS)
+def test_json_of_labels_and_numbers(seed, names, labels):
+    net = random_mixed_model(np.random.default_rng(seed), names, labels)
+    text = MODEL_WRITERS["json"](net)
+    read = parse_model(text, "t")
+    assert_same_distributions(read, net)
+    assert read.learning == net.learning
+    assert MODEL_WRITERS["json"](read) == text
+    assert parse_graph(text, "t") == net.graph
+    if any(variable.is_continuous for variable in net.variables):
+        number = next(v.name for v in net.variables if v.is_continuous)
+        for format in ("bif", "xmlbif", "net", "uai"):
+            with pytest.raises(GraphError, match="cannot hold a node of numbers") as caught:
+                MODEL_WRITERS[format](net)
+            assert quote(number) in str(caught.value)
+
+
+def test_regressions_stand_in_the_order_of_the_nodes():
+    a, b = Variable("a", ("0", "1")), Variable("b", ("x", "y", "z"))
+    u, v, y = (Variable(name, None) for name in "uvy")
+    lines = tuple(
+        LinearGaussian(y, (v, u), float(k), (k + 0.1, k + 0.2), 1.0, 5 + k) for k in range(6)
+    )
+    tables = [CPT(w, (), np.full((1, len(w.levels)), 1 / len(w.levels))) for w in (a, b)]
+    alone = [LinearGaussian(w, (), 0.0, (), 1.0) for w in (u, v)]
+    net = BayesNet((*tables, *alone, ConditionalGaussian(y, (v, b, u, a), lines)))
+    node = json.loads(MODEL_WRITERS["json"](net))["nodes"][4]
+    assert node["parents"] == ["a", "b", "u", "v"]
+    assert [line["intercept"] for line in node["regressions"]] == [0, 2, 4, 1, 3, 5]
+    assert node["regressions"][1]["coefficients"] == [2.2, 2.1]
+    read = parse_model(MODEL_WRITERS["json"](net), "t")
+    assert read.cpd("y").regressions[1].n == 7
+    assert dump_table(net.cpd("y")).splitlines()[:6] == [
+        "b,a,term,estimate,count",
+        "x,0,(intercept),0.0,5",
+        "x,0,v,0.1,5",
+        "x,0,u,0.2,5",
+        "x,0,(sd),1.0,5",
+        "x,1,(intercept),1.0,6",
+    ]
 
 
 @pytest.mark.parametrize("n", [0, -3])
@@ -276,6 +325,17 @@ C = "probability ( c | a ) {"
         ('{"nodes": [{"id": "a", "levels": ["x", "y"], "cpt": [[0.5, 0.6]]}]}', "adds up to 1.1"),
         ('{"nodes": [{"id": "a", "levels": ["x", "y"], "cpt": [[1, 0]], "parents": ["b"]}]}', "parent 'b' not found"),
         ('{"nodes": [{"id": "a", "gaussian": {}}]}', '"coefficients"'),
+        ('{"nodes": [{"id": "a", "regressions": []}]}', "no parent with levels: one regression"),
+        ('{"nodes": [{"id": "a", "regressions": [], "gaussian": {}}]}', 'has "gaussian" and "regressions" too'),
+        (MIXED % ('"regressions": {}', ""), '"regressions" of \'y\' is not a list'),
+        (MIXED % ('"regressions": [{}]', ""), '"regressions" of \'y\' are 1, not 2: one per configuration'),
+        (MIXED % ('"regressions": [1, 2]', ""), "the regression of 'y' (a=u) is not an object"),
+        (MIXED % ('"regressions": [{"intercept": 0, "coefficients": [], "sd": 1}, {"intercept": 0, "coefficients": [1], "sd": 1}]', ""),
+         "the regression of 'y' must have one coefficient per parent"),
+        (MIXED % ('"regressions": [{"intercept": 0, "coefficients": [], "sd": -1}, {}]', ""), "negative"),
+        (MIXED % ('"gaussian": {"intercept": 0, "coefficients": [1], "sd": 1}', ""), 'needs "regressions", one per configuration'),
+        ('{"nodes": [{"id": "y", "gaussian": {"intercept": 0, "coefficients": [], "sd": 1}}, {"id": "a", "levels": ["u", "v"],'
+         ' "parents": ["y"], "cpt": [[1, 0]]}]}', "node 'y' has no \"levels\""),
         pytest.param('{"nodes": [{"id": "a", "levels": ["x"], "cpt": [[1]]}, {"id": "b", "levels": ["x"], "cpt": [[1]]}],'
          ' "edges": [{"source": "a", "target": "b"}]}', '"edges" do not agree with the "parents"', id='text41-"edges" are not those'),
     ],
@@ -291,6 +351,8 @@ def test_malformed(text, message):
 def test_damaged_files_are_refused_and_nothing_else():
     net = random_network(np.random.default_rng(3), ["a", "b", "c", "d"], ["x", "y", "z"])
     texts = [MODEL_WRITERS[format](net) for format in ("json", "bif", "xmlbif", "net")]
+    mixed = random_mixed_model(np.random.default_rng(3), ["a", "b", "c", "d"], ["x", "y", "z"])
+    texts.append(MODEL_WRITERS["json"](mixed))
     pieces = [*'{}();,"|09-e \n<>/*%=[]\0é', "nan", "1e999", "table", "default", "null", "\ud800"]
     assert refused_among_damaged(texts, pieces, 3000) > 1000
 

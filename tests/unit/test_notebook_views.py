@@ -222,6 +222,25 @@ def test_a_regression_is_a_table_of_terms(numbers):
     ]
 
 
+def test_regressions_are_a_table_of_configurations():
+    frame = pd.DataFrame({"sex": list("fm") * 5, "mass": [1.0, 2, 3, 4, 5, 6, 7, 9, 9, 11]})
+    graph = gml.Graph.from_edges(["sex", "mass"], [("sex", "-->", "mass")])
+    net = gml.fit(frame, graph, numeric=["mass"], intervals=0.9)
+    page = shown(net.cpd("mass"))
+    assert texts(page, "strong") == ["mass given sex"]
+    rows = [["".join(cell.itertext()) for cell in row] for row in page.iter("tr")]
+    assert rows[:3] == [
+        ["sex", "(intercept)", "(sd)", "rows"],
+        ["f", "5", "2.82843", "5"],
+        ["m", "6.4", "3.2619", "5"],
+    ]
+    assert rows[3] == ["given", "term", "estimate", "lower", "upper"]
+    model = shown(net)
+    assert texts(model, "p")[0] == "Model: 2 mixed nodes, 1 edge, 5 parameters"
+    assert repr(net.cpd("mass")) == "ConditionalGaussian('mass' given 'sex': 2 regressions)"
+    assert net.cpd("mass").to_frame().loc[("m", "(intercept)"), "estimate"] == pytest.approx(6.4)
+
+
 # ---------------------------------------------------------------------- answers
 
 

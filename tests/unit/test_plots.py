@@ -12,7 +12,8 @@ import pytest
 from gml.data.dataset import Variable
 from gml.graph.graph import Graph
 from gml.learners.search import Step
-from gml.model.network import CPT, LinearGaussian
+from gml.model.network import CPT
+from gml.model.regressions import LinearGaussian
 from gml.pictures.plots.cpt import cpt_intervals
 from gml.pictures.plots.losses import LossRow, held_out_losses
 from gml.pictures.plots.matrix import heat_map

@@ -22,7 +22,7 @@ from gml.cli.shared.output_options import model_output
 from gml.cli.shared.parameter_types import OutputFile
 from gml.cli.shared.run import claim_input, plan_output
 from gml.errors import quote
-from gml.parameters import ESS
+from gml.parameters import ESS, PRIOR_ROWS
 from gml.path_kinds import is_folder
 
 
@@ -35,7 +35,8 @@ from gml.path_kinds import is_folder
     "  gml pc survey.csv -f json | gml fit-params survey.csv - -f text\n"
     "  gml fit-params survey.csv graph.json --method bayes --ess 10 -o model.bif\n"
     "  gml fit-params survey.csv graph.dot --intervals 0.95 --cpt-dir tables -o model.json\n"
-    "  gml fit-params heights.csv graph.dot --gaussian -f text",
+    "  gml fit-params heights.csv graph.dot --gaussian -f text\n"
+    "  gml fit-params patients.csv graph.dot --numeric age,weight -o model.json",
 )
 @fitting_data_options
 @click.argument("graph_path", metavar="GRAPH")
@@ -45,7 +46,7 @@ from gml.path_kinds import is_folder
         type=click.Choice(["mle", "bayes"]),
         default="mle",
         show_default=True,
-        help="Estimate by the shares of rows, or by their mean under a Dirichlet prior.",
+        help="Shares of rows and least squares, or the mean under conjugate priors.",
     ),
     click.option(
         "--prior",
@@ -55,6 +56,15 @@ from gml.path_kinds import is_folder
         help="Prior of --method bayes: ess rows over the table, 1 per cell (k2, uniform), or ½.",
     ),
     click_option(ESS._replace(help="Equivalent sample size of --prior bdeu")),
+    click.option(
+        "--number-prior",
+        type=click.Choice(["pooled", "ridge"]),
+        default="pooled",
+        show_default=True,
+        help="Prior of --method bayes for numbers: rows like all rows together, whatever their "
+        "labels, or like them but uncorrelated.",
+    ),
+    click_option(PRIOR_ROWS),
     click.option(
         "--intervals",
         type=RealRange(min=0, max=1, min_open=True, max_open=True),
@@ -95,9 +105,11 @@ def command(
     safe_csv: bool,
     out: ModelOutput,
 ) -> None:
-    """Fit the conditional probability tables of GRAPH to DATA.
+    """Fit the distributions of GRAPH to DATA: tables of labels, regressions of numbers.
 
-    A configuration of parents that occurs in no row gets a uniform distribution and counts of zero.
+    A number has one regression per configuration of the labels among its parents; a label has no
+    parents that are numbers. A configuration of parents that occurs in no row gets a uniform
+    distribution and counts of zero, or the regression on all rows.
     If GRAPH declares levels, the tables have those levels, and options that contradict them are
     refused. A CPDAG gets the tables of one of its DAGs.
     """

@@ -23,8 +23,9 @@ def _facts(answer: Answer) -> dict[str, Any]:
         f"log10_evidence_{what}": log10(answer.log_evidence),
     }
     if answer.log_probability is not None:
-        found["probability"] = _exp(answer.log_probability)
-        found["log10_probability"] = log10(answer.log_probability)
+        assigned = "density" if answer.assigns_density else "probability"
+        found[assigned] = _exp(answer.log_probability)
+        found[f"log10_{assigned}"] = log10(answer.log_probability)
     return found
 
 

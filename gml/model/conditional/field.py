@@ -63,6 +63,7 @@ class ConditionalField:
     graph: Graph = field(init=False, repr=False, compare=False)
 
     is_gaussian = False
+    is_mixed = False
     """Whether the nodes are numbers, as in other models."""
 
     if TYPE_CHECKING:

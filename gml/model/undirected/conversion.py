@@ -150,7 +150,7 @@ def undirected_model(net: BayesNet) -> MarkovNet:
     >>> undirected_model(net)
     MarkovNet(8 nodes, 10 edges: 'asia', 'tub', 'smoke', 'lung', 'bronc', 'either', 'xray', 'dysp')
     """
-    if net.is_gaussian:
+    if net.is_gaussian or net.is_mixed:
         raise GraphError("an undirected model is over labels, and this one has numbers")
     tables = []
     for cpd, factor in zip(net.cpds, net.factors, strict=True):

@@ -7,7 +7,8 @@ from typing import Any
 from gml.errors import CannotAnswer, counted
 from gml.formats.reports.rows import shown
 from gml.model.model import AskedModel
-from gml.model.network import CPT, LinearGaussian, Network
+from gml.model.network import CPT, Cpd, Network
+from gml.model.regressions import ConditionalGaussian, LinearGaussian
 from gml.pictures.graph_picture import GraphScene
 from gml.pictures.node_distributions import Distributions, marginals_of
 from gml.pictures.notebook.graphs import picture_of
@@ -22,7 +23,7 @@ _MOST_LEVELS = 12
 def model_html(net: Network) -> str:
     """Return the picture of a model, with bars if it is not huge, and a table of its nodes."""
     graph = net.graph
-    sort = "numeric" if net.is_gaussian else "discrete"
+    sort = "mixed" if net.is_mixed else "numeric" if net.is_gaussian else "discrete"
     title = (
         f"Model: {counted(len(net.names), f'{sort} node')}, {counted(graph.n_edges, 'edge')}, "
         f"{counted(net.n_parameters, 'parameter')}"
@@ -45,14 +46,12 @@ def prior_distributions(net: AskedModel) -> Distributions:
         return {}
 
 
-def _about(cpd: CPT | LinearGaussian) -> dict[str, Any]:
+def _about(cpd: Cpd) -> dict[str, Any]:
     return {
         "node": cpd.variable.name,
         "parents": [parent.name for parent in cpd.parents],
         "levels": list(cpd.variable.levels or ()),
-        "parameters": len(cpd.parents) + 2
-        if isinstance(cpd, LinearGaussian)
-        else len(cpd.table) * (cpd.n_levels - 1),
+        "parameters": cpd.n_parameters,
     }
 
 
@@ -128,3 +127,39 @@ def regression_html(cpd: LinearGaussian) -> str:
     title = f"{cpd.variable.name}{' given ' if given else ''}{given}"
     known = "" if cpd.n is None else f", from {shown(cpd.n)} rows"
     return block(strong(title + known), table(rows, headers=["term"]))
+
+
+def regressions_html(cpd: ConditionalGaussian) -> str:
+    """Return the terms of the regressions of a node: a row per configuration of its labels.
+
+    Where it is known how many rows are behind each, the last column says so.
+    """
+    labels = [parent.name for parent in cpd.label_parents]
+    terms = ["(intercept)", *(parent.name for parent in cpd.number_parents), "(sd)"]
+    titles = [*labels, *terms, *["rows"] * (cpd.n is not None)]
+    keys = _different(titles)
+    rows: list[dict[str, Any]] = []
+    bounds: list[dict[str, Any]] = []
+    for levels, line in list(zip(cpd.configurations(), cpd.regressions, strict=True))[:MOST_ROWS]:
+        estimates = [line.intercept, *line.coefficients, line.sd]
+        behind = [line.n or 0] * (cpd.n is not None)
+        rows.append(dict(zip(keys, [*levels, *estimates, *behind], strict=True)))
+        given = [f"{name}={level}" for name, level in zip(labels, levels, strict=True)]
+        for term, estimate, (lower, upper) in zip(
+            terms, estimates, line.intervals or (), strict=False
+        ):
+            said = {"given": given, "term": term, "estimate": estimate}
+            bounds.append(said | {"lower": lower, "upper": upper})
+    given_all = ", ".join(parent.name for parent in cpd.parents)
+    content = [
+        strong(f"{cpd.variable.name} given {given_all}"),
+        table(
+            rows,
+            n_rows=len(cpd.regressions),
+            headers=keys[: len(labels)],
+            titles=dict(zip(keys, titles, strict=True)),
+        ),
+    ]
+    if bounds:
+        content.append(folded("intervals", table(bounds, headers=["given", "term"])))
+    return block(*content)

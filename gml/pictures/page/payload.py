@@ -17,7 +17,8 @@ from gml.formats.json_document import encode
 from gml.graph.edge_numbers import Directions
 from gml.graph.graph import Edge
 from gml.model.markovnet import COUPLING, MarkovNet
-from gml.model.network import CPT, LinearGaussian
+from gml.model.network import CPT, Cpd
+from gml.model.regressions import LinearGaussian
 from gml.pictures.layout.geometry import Layout, Link, Route, Size
 from gml.pictures.layout.layered import layered
 from gml.pictures.layout.packing import gridded
@@ -126,7 +127,7 @@ def _model(content: ReportContent, *, computes: bool) -> dict[str, Any]:
     return {"nodes": nodes, "factors": factors}
 
 
-def _node(cpd: CPT | LinearGaussian, *, computes: bool) -> dict[str, Any]:
+def _node(cpd: Cpd, *, computes: bool) -> dict[str, Any]:
     """What the page knows of a node; of a large table only what it computes with."""
     about = {"id": cpd.variable.name, "parents": [parent.name for parent in cpd.parents]}
     if isinstance(cpd, LinearGaussian):
@@ -137,6 +138,8 @@ def _node(cpd: CPT | LinearGaussian, *, computes: bool) -> dict[str, Any]:
                 "sd": cpd.sd,
             }
         }
+    # A report of labels and numbers together is refused before anything is laid out.
+    assert isinstance(cpd, CPT)
     is_large = cpd.table.size > _MOST_SHOWN
     return about | {
         "levels": list(cpd.variable.levels or ()),

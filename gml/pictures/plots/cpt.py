@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml.errors import counted
-from gml.model.network import CPT, LinearGaussian, configuration
+from gml.model.configurations import configuration
+from gml.model.network import CPT, Cpd
+from gml.model.regressions import ConditionalGaussian, LinearGaussian
 from gml.pictures.picture import Picture
 from gml.pictures.plots.axes import (
     HEADING_ROOM,
@@ -34,38 +35,32 @@ from gml.pictures.plots.axes import (
     words,
     x_axis,
 )
-from gml.pictures.svg import Markup, element, label
+from gml.pictures.plots.regressions import regressions_plot
+from gml.pictures.plots.whiskers import (
+    BETWEEN,
+    LONGEST_NAMES,
+    MOST_CONFIGURATIONS,
+    NEVER_SEEN,
+    ROW,
+    WIDTH,
+    Estimate,
+    configuration_lines,
+    parent_columns,
+    span,
+    whisker,
+)
+from gml.pictures.svg import Markup
 from gml.pictures.text_width import shortened
 from gml.pictures.themes import LIGHT, Theme
 
-_MOST_CONFIGURATIONS = 40
 _MOST_LEVELS = 10
 _MOST_TERMS = 60
-_ROW = 20.0
-_LONGEST_LABEL = 120.0
-_LONGEST_NAMES = 300.0
-_WIDTH = 700.0
-_NEVER_SEEN = "never seen"
 _TERM_WIDTH = 340.0
-_BETWEEN = 30.0
-_DOT = 3.0
-_CAP = 6.0
-"""How far the ends of a whisker reach up and down: beyond the dot."""
 _MOST_SAID = 30
 """Up to which number of cells a description says them all."""
 
 
-class _Estimate(NamedTuple):
-    """A number, its bounds if known, and what to say of it."""
-
-    value: float
-    bounds: tuple[float, float] | None
-    told: str
-
-
-def cpt_intervals(
-    cpt: CPT | LinearGaussian, theme: Theme = LIGHT, *, level: float | None = None
-) -> Picture:
+def cpt_intervals(cpt: Cpd, theme: Theme = LIGHT, *, level: float | None = None) -> Picture:
     """Return the plot of the distribution of a node given its parents.
 
     Parameters
@@ -84,6 +79,9 @@ def cpt_intervals(
     >>> cpt_intervals(net.cpd("dysp"), level=0.95).title
     'dysp given bronc, either'
     """
+    if isinstance(cpt, ConditionalGaussian):
+        estimates = _estimates(has_intervals=cpt.has_intervals, level=level)
+        return regressions_plot(cpt, theme, title=_title(cpt), estimates=estimates)
     estimates = _estimates(has_intervals=cpt.intervals is not None, level=level)
     if isinstance(cpt, LinearGaussian):
         return _regression(cpt, theme, estimates)
@@ -99,20 +97,20 @@ def _estimates(*, has_intervals: bool, level: float | None) -> str:
     return f"estimates and their {100 * level:g} % intervals"
 
 
-def _title(cpd: CPT | LinearGaussian) -> str:
+def _title(cpd: Cpd) -> str:
     given = ", ".join(brief(parent.name) for parent in cpd.parents)
     return brief(cpd.variable.name) + (f" given {given}" if given else "")
 
 
 def _table(cpt: CPT, theme: Theme, estimates: str) -> Picture:
     rows, levels = _shown(cpt)
-    size = min(150.0, max(58.0, _WIDTH / len(levels) - _BETWEEN))
+    size = min(150.0, max(58.0, WIDTH / len(levels) - BETWEEN))
     labels = [configuration(cpt.parents, row) for row in rows]
-    columns = _parent_columns(cpt, labels)
+    columns = parent_columns(cpt.parents, labels)
     names_end = MARGIN + sum(width for _, _, width in columns)
     top = HEADING_ROOM + 22
-    bottom = top + len(rows) * _ROW
-    content = list(_configurations(columns, top, theme))
+    bottom = top + len(rows) * ROW
+    content = list(configuration_lines(columns, top, theme))
     left = names_end + 8
     # Many levels leave little to each, which would be but the edge of an axis up to 1.
     marked = ticks(0, _largest(cpt, rows, levels), 6 if size > 120 else 3)
@@ -124,9 +122,9 @@ def _table(cpt: CPT, theme: Theme, estimates: str) -> Picture:
         content.append(words(name, middle, top - 10, theme.ink, anchor="middle", bold=True))
         content += x_axis(marked, across, top, bottom, theme)
         content += _column(cpt, rows, level, across, top, theme)
-        left += size + _BETWEEN
+        left += size + BETWEEN
     content += _behind(cpt, rows, left - 12, top, theme)
-    behind = 0.0 if cpt.counts is None else widest([_NEVER_SEEN, "rows"], SMALL) + 10
+    behind = 0.0 if cpt.counts is None else widest([NEVER_SEEN, "rows"], SMALL) + 10
     return sheet(
         left - 22 + behind + MARGIN,
         bottom + 22 + MARGIN,
@@ -141,11 +139,11 @@ def _table(cpt: CPT, theme: Theme, estimates: str) -> Picture:
 def _shown(cpt: CPT) -> tuple[list[int], list[int]]:
     """The configurations with most rows behind them, and the levels most probable in these."""
     rows = list(range(len(cpt.table)))
-    if len(rows) > _MOST_CONFIGURATIONS:
+    if len(rows) > MOST_CONFIGURATIONS:
         if cpt.counts is not None:
             behind = cpt.counts.sum(axis=1)
             rows.sort(key=lambda row: (-behind[row], row))
-        rows = sorted(rows[:_MOST_CONFIGURATIONS])
+        rows = sorted(rows[:MOST_CONFIGURATIONS])
     levels = list(range(cpt.n_levels))
     if len(levels) > _MOST_LEVELS:
         total = [math.fsum(cpt.table[rows, level].tolist()) for level in levels]
@@ -172,42 +170,18 @@ def _notes(cpt: CPT, rows: Sequence[int], levels: Sequence[int]) -> Iterator[str
         yield f"the {len(levels)} most probable of {cpt.n_levels} levels"
 
 
-def _parent_columns(
-    cpt: CPT, labels: Sequence[tuple[str, ...]]
-) -> list[tuple[str, list[str], float]]:
-    """For each parent its name, its level in each line, and how wide both are, shortened."""
-    room = min(_LONGEST_LABEL, _LONGEST_NAMES / max(1, len(cpt.parents)))
-    columns = []
-    for k, parent in enumerate(cpt.parents):
-        heading = shortened(brief(parent.name), SMALL, room)
-        texts = [shortened(brief(line[k]), SMALL, room) for line in labels]
-        columns.append((heading, texts, max(widest([heading, *texts], SMALL), 8) + 12))
-    return columns
-
-
-def _configurations(
-    columns: Sequence[tuple[str, list[str], float]], top: float, theme: Theme
-) -> Iterator[Markup]:
-    left = MARGIN
-    for heading, texts, width in columns:
-        yield words(heading, left, top - 10, theme.muted, size=SMALL)
-        for k, text in enumerate(texts):
-            yield words(text, left, top + (k + 0.5) * _ROW + 4, theme.ink, size=SMALL)
-        left += width
-
-
 def _column(
     cpt: CPT, rows: Sequence[int], level: int, across: Scale, top: float, theme: Theme
 ) -> Iterator[Markup]:
     seen = cpt.seen
     for k, row in enumerate(rows):
-        y = top + (k + 0.5) * _ROW
+        y = top + (k + 0.5) * ROW
         yield line(across.start, y, across.end, y, grid_colour(theme), width=0.5)
         bounds = None if cpt.intervals is None else _bounds(cpt.intervals[row, level])
         told = _told(cpt, row, level)
-        estimate = _Estimate(float(cpt.table[row, level]), bounds, told)
+        estimate = Estimate(float(cpt.table[row, level]), bounds, told)
         hollow = seen is not None and not seen[row]
-        yield _whisker(estimate, across, y, theme, hollow=hollow)
+        yield whisker(estimate, across, y, theme, hollow=hollow)
 
 
 def _bounds(pair: NDArray[np.float64]) -> tuple[float, float] | None:
@@ -223,34 +197,7 @@ def _told(cpt: CPT, row: int, level: int) -> str:
     name = f"{brief(cpt.variable.name)}={brief((cpt.variable.levels or ())[level])}"
     told = f"P({name}{' | ' + given if given else ''}) = {figure(float(cpt.table[row, level]))}"
     bounds = None if cpt.intervals is None else _bounds(cpt.intervals[row, level])
-    return told + ("" if bounds is None else f", {_span(bounds)}")
-
-
-def _span(bounds: tuple[float, float]) -> str:
-    return f"{figure(bounds[0])} to {figure(bounds[1])}"
-
-
-def _whisker(
-    estimate: _Estimate, across: Scale, y: float, theme: Theme, *, hollow: bool = False
-) -> Markup:
-    """A dot with its whisker over it, whose ends stand out however short it is."""
-    content = [
-        element("title", label(estimate.told)),
-        element(
-            "circle",
-            cx=across.at(estimate.value),
-            cy=y,
-            r=_DOT,
-            fill=theme.background if hollow else theme.bar,
-            stroke=theme.bar,
-            stroke_width=1.5,
-        ),
-    ]
-    if estimate.bounds is not None:
-        low, high = (across.at(bound) for bound in estimate.bounds)
-        content.append(line(low, y, high, y, theme.ink, width=1.2))
-        content += [line(x, y - _CAP, x, y + _CAP, theme.ink, width=1.2) for x in (low, high)]
-    return element("g", *content)
+    return told + ("" if bounds is None else f", {span(bounds)}")
 
 
 def _behind(
@@ -262,9 +209,9 @@ def _behind(
     yield words("rows", left, top - 10, theme.muted, size=SMALL)
     for k, row in enumerate(rows):
         n = float(cpt.counts[row].sum())
-        text = figure(n, 6) if n else _NEVER_SEEN
+        text = figure(n, 6) if n else NEVER_SEEN
         colour = theme.ink if n else theme.muted
-        yield words(text, left, top + (k + 0.5) * _ROW + 4, colour, size=SMALL)
+        yield words(text, left, top + (k + 0.5) * ROW + 4, colour, size=SMALL)
 
 
 def _in_words(cpt: CPT, rows: Sequence[int], levels: Sequence[int]) -> str:
@@ -286,7 +233,7 @@ def _regression(cpd: LinearGaussian, theme: Theme, estimates: str) -> Picture:
         ("intercept", terms[:1], bounds[:1]),
         ("standard deviation of the errors", terms[1:], bounds[-1:]),
     ]
-    names = [shortened(name, WORDS, _LONGEST_NAMES) for _, some, _ in groups for name, _ in some]
+    names = [shortened(name, WORDS, LONGEST_NAMES) for _, some, _ in groups for name, _ in some]
     left = MARGIN + widest(names, WORDS) + 14
     top = HEADING_ROOM
     content: list[Markup] = []
@@ -296,7 +243,7 @@ def _regression(cpd: LinearGaussian, theme: Theme, estimates: str) -> Picture:
         if not some:
             continue
         found = [
-            _Estimate(value, _finite(pair), _term_told(name, value, _finite(pair)))
+            Estimate(value, _finite(pair), _term_told(name, value, _finite(pair)))
             for (name, value), pair in zip(some, its_bounds, strict=False)
         ]
         told += [estimate.told for estimate in found]
@@ -325,24 +272,24 @@ def _finite(pair: tuple[float, float] | None) -> tuple[float, float] | None:
 
 
 def _term_told(name: str, value: float, bounds: tuple[float, float] | None) -> str:
-    return f"{name}: {figure(value)}" + ("" if bounds is None else f", {_span(bounds)}")
+    return f"{name}: {figure(value)}" + ("" if bounds is None else f", {span(bounds)}")
 
 
-def _in_figures(estimate: _Estimate) -> str:
-    bounds = "" if estimate.bounds is None else f" ({_span(estimate.bounds)})"
+def _in_figures(estimate: Estimate) -> str:
+    bounds = "" if estimate.bounds is None else f" ({span(estimate.bounds)})"
     return figure(estimate.value) + bounds
 
 
 def _terms(
     heading: str,
     terms: Sequence[tuple[str, float]],
-    found: Sequence[_Estimate],
+    found: Sequence[Estimate],
     left: float,
     top: float,
     theme: Theme,
 ) -> tuple[list[Markup], float]:
     """The terms of one sort along an axis that has 0, and where they end."""
-    bottom = top + len(terms) * _ROW
+    bottom = top + len(terms) * ROW
     extent = [0.0, *(estimate.value for estimate in found)]
     extent += [bound for estimate in found for bound in estimate.bounds or ()]
     marked = fitting_ticks(min(extent), max(extent), _TERM_WIDTH)
@@ -354,11 +301,11 @@ def _terms(
         line(zero, top, zero, bottom, theme.muted, width=1.5),
     ]
     for k, ((name, _), estimate) in enumerate(zip(terms, found, strict=True)):
-        y = top + (k + 0.5) * _ROW
-        shown = shortened(name, WORDS, _LONGEST_NAMES)
+        y = top + (k + 0.5) * ROW
+        shown = shortened(name, WORDS, LONGEST_NAMES)
         content += [
             words(shown, left - 14, y + 4, theme.ink, anchor="end"),
-            _whisker(estimate, across, y, theme),
+            whisker(estimate, across, y, theme),
             words(_in_figures(estimate), across.end + 14, y + 4, theme.ink, size=SMALL),
         ]
     return content, bottom

@@ -38,12 +38,18 @@ def weighted(given: GivenGraph, weight: str, counter: Counter | None) -> tuple[G
     known = _numbers_of(graph)
     if weight in known or not graph.n_edges:
         return graph, weight
+    if weight == "mi" and net is not None and net.is_mixed:
+        raise UsageError(
+            f"{parameter('weight', 'mi')}: the mutual information of a label and a number has no "
+            "closed form, and so a model of both shows none"
+        )
     if weight == "mi" and net is not None:
         return _with_implied_information(graph, net), weight
     if weight == "coefficient" and net is not None and net.is_gaussian:
         return _with_coefficients(graph, net), weight
     hints = {"mi": f"; {parameter('data')} gives it", "strength": "; gml average gives it"}
-    found = ["mi"] * (net is not None) + ["coefficient"] * (net is not None and net.is_gaussian)
+    has_information = net is not None and not net.is_mixed
+    found = ["mi"] * has_information + ["coefficient"] * (net is not None and net.is_gaussian)
     choices = dict.fromkeys(("auto", "none", *known, *found))
     raise UsageError(
         f"{parameter('weight')}: {unknown_name('numeric attribute', weight, choices)}"
@@ -73,7 +79,8 @@ def _with_attribute(graph: Graph, name: str, values: Mapping[tuple[int, int], fl
 
 
 def _with_coefficients(graph: Graph, net: AskedModel) -> Graph:
-    from gml.model.network import LinearGaussian, Network
+    from gml.model.network import Network
+    from gml.model.regressions import LinearGaussian
 
     assert isinstance(net, Network)
     values = {}

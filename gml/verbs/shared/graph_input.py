@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from gml.data.columns import Choice
 from gml.data.text_file import read_text
-from gml.errors import GraphError, UsageError, listing, parameter, place, quote, unknown_name
+from gml.errors import (
+    DataError,
+    GraphError,
+    UsageError,
+    listing,
+    parameter,
+    place,
+    quote,
+    unknown_name,
+)
 from gml.graph.extension import consistent_extension
 from gml.graph.graph import Graph
 from gml.progress import reporter
 from gml.verbs.shared.declared_columns import DeclaredColumns
 
 if TYPE_CHECKING:
+    from gml.data.dataset import Variable
     from gml.model.bayesnet import BayesNet
     from gml.model.conditional_models import Conditional
     from gml.model.markovnet import MarkovNet
@@ -46,6 +56,26 @@ class GivenGraph:
             return consistent_extension(self.graph)
         except GraphError as error:
             raise GraphError(f"{self.name}: {error}") from None
+
+    def dag_of_kinds(self, variables: Sequence[Variable]) -> Graph:
+        """Return a DAG for the graph in which no arrow leads from a number to a label.
+
+        Where there is none, an error names the arrows in the way.
+        """
+        numbers = {variable.name for variable in variables if variable.is_continuous}
+        labels = [name for name in self.graph.names if name not in numbers]
+        whole = self.dag()
+        if not _into_labels(whole, numbers):
+            return whole
+        try:
+            found = consistent_extension(self.graph, sources=labels)
+        except (DataError, GraphError):
+            found = whole
+        arcs = _into_labels(found, numbers)
+        if not arcs:
+            return found
+        every = "" if self.graph.kind == "dag" else "every DAG that it stands for has such arrows: "
+        raise GraphError(f"{self.name}: {every}{numbers_before_labels(arcs)}")
 
     def declared_cuts(self) -> DeclaredColumns:
         """What the graph declares about the columns that it was learned from in intervals."""
@@ -108,6 +138,25 @@ class GivenGraph:
             if name not in columns:
                 raise GraphError(f"{self.name}: {unknown_name('column', name, names)}")
         return set(self.graph.names)
+
+
+def _into_labels(dag: Graph, numbers: Collection[str]) -> list[str]:
+    """The arrows of a DAG from numbers to labels, in order."""
+    ends = [(dag.names[edge.source], dag.names[edge.target]) for edge in dag.edges()]
+    return [
+        f"{source} -> {target}"
+        for source, target in ends
+        if source in numbers and target not in numbers
+    ]
+
+
+def numbers_before_labels(arcs: Sequence[str]) -> str:
+    """Say that arrows from numbers to labels have no distribution, and the way out."""
+    return (
+        f"{listing(arcs)}: a label has no distribution given numbers; learn a graph with "
+        f"{parameter('tiers')} 'LABELS < NUMBERS', or cut the numbers ({parameter('bins')}, "
+        f"{parameter('cut')})"
+    )
 
 
 GraphLike = Graph | HasGraph | GivenGraph | str | os.PathLike[str]

@@ -1,0 +1,1 @@
+"""Exact inference in networks of labels and numbers: conditional linear Gaussian models."""
