@@ -52,12 +52,11 @@ def number_schema_checks(
         missing = context.missing(name)
         if missing is not None:
             questions.append(missing_check(name, *missing))
-        both = numbers.get(name)
         if isinstance(cpd, LinearGaussian):
+            both = numbers.get(name)
             questions.append(_drift(cpd, rows, _hint(*both) if both else ""))
             continue
-        by_quantiles = drift_checks(name, *both) if both and both[1].n else []
-        questions += by_quantiles or [Question(_no_drift(name, rows))]
+        questions.append(_drift_over_quantiles(name, context.numbers_before.get(name), rows))
     return questions
 
 
@@ -109,3 +108,11 @@ def _drift(cpd: LinearGaussian, rows: NumberRows, hint: str) -> Question:
     check = _no_drift(name, rows, "no rows to compare")
     (column,) = rows.complete([name])
     return compared_within(check, kept.cuts, kept.counts, column, f"{name}: share", hint=hint)
+
+
+def _drift_over_quantiles(name: str, before: NumberSummary | None, rows: NumberRows) -> Question:
+    if before is None:
+        return Question(_no_drift(name, rows))
+    now = NumberValues.of(rows.complete([name])[0])
+    found = drift_checks(name, before, now) if now.n else []
+    return found[0] if found else Question(_no_drift(name, rows, "no rows to compare"))
