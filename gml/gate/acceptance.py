@@ -37,7 +37,7 @@ from gml.gate.check_ids import (
 from gml.gate.clique_tables import parts_of
 from gml.gate.families import CheckedModel
 from gml.independence.implied import each_implied
-from gml.model.bayesnet import BayesNet
+from gml.model.bayesnet import BayesNet, LinearGaussian
 from gml.model.markovnet import MarkovNet
 from gml.model.network import CPT
 
@@ -56,10 +56,11 @@ def unknown_ids(net: CheckedModel, asked: Collection[str], accepted: Iterable[st
     """
     left = {name for name in accepted if name not in asked}
     left -= {COPIES_ID, FIT_ID, REPEATS_ID}
+    numeric = {variable.name for variable in net.variables if variable.is_continuous}
     left -= {
         column_id(kind, node)
         for node in net.names
-        for kind in (*_OF_COLUMN, NUMBERS if net.is_gaussian else LEVELS)
+        for kind in (*_OF_COLUMN, NUMBERS if node in numeric else LEVELS)
     }
     left -= _of_tables(net, left) if isinstance(net, BayesNet) else _of_cliques(net, left)
     if any(name.startswith("structure:") for name in left):
@@ -97,11 +98,15 @@ def _of_tables(net: BayesNet, wanted: Collection[str]) -> set[str]:
         found.add(table_id(name))
         if not isinstance(cpd, CPT):
             found |= {regression_part_id(name, kind) for kind in (SD, ERRORS)}
-        elif any(other.startswith(f"{table_id(name)}|") for other in wanted):
-            parents = [parent.name for parent in cpd.parents]
-            found.add(unseen_id(name))
-            found |= {
-                row_id(name, list(zip(parents, levels, strict=True)))
-                for levels in cpd.configurations()
-            }
+        wanted_rows = any(other.startswith(f"{table_id(name)}|") for other in wanted)
+        if isinstance(cpd, LinearGaussian) or not wanted_rows:
+            continue
+        found.add(unseen_id(name))
+        labels = cpd.parents if isinstance(cpd, CPT) else cpd.label_parents
+        parents = [parent.name for parent in labels]
+        for levels in cpd.configurations():
+            given = list(zip(parents, levels, strict=True))
+            found.add(row_id(name, given))
+            if not isinstance(cpd, CPT):
+                found |= {regression_part_id(name, kind, given) for kind in (SD, ERRORS)}
     return found

@@ -54,9 +54,26 @@ def unseen_id(name: str, given: Sequence[str] = ()) -> str:
     return f"{table_id(name, given)}|{UNSEEN}"
 
 
-def regression_part_id(name: str, kind: str) -> str:
-    """The name of a check of the errors of a regression."""
-    return f"{table_id(name)}:{kind}"
+def regression_id(name: str, given: Sequence[tuple[str, str]] = ()) -> str:
+    """The name of the check of a regression, of all or in one configuration of labels.
+
+    Examples
+    --------
+    >>> regression_id("A"), regression_id("A", [("B", "x")])
+    ('tables:A', 'tables:A|B=x')
+    """
+    return row_id(name, given) if given else table_id(name)
+
+
+def regression_part_id(name: str, kind: str, given: Sequence[tuple[str, str]] = ()) -> str:
+    """The name of a check of the errors of a regression.
+
+    Examples
+    --------
+    >>> regression_part_id("A", "sd"), regression_part_id("A", "sd", [("B", "x")])
+    ('tables:A:sd', 'tables:A|B=x:sd')
+    """
+    return f"{regression_id(name, given)}:{kind}"
 
 
 def independence_id(u: str, v: str, given: Sequence[str]) -> str:

@@ -95,6 +95,11 @@ class CheckedReading:
         return {v.name: v.levels for v in self.net.variables if v.levels is not None}
 
     @property
+    def numeric(self) -> tuple[str, ...]:
+        """The columns of numbers of the model."""
+        return tuple(v.name for v in self.net.variables if v.is_continuous)
+
+    @property
     def options(self) -> ReadOptions:
         """How to read rows: whatever they hold, as they were read when the model was fitted."""
         asked, recorded = self.asked, self.net.learning.na
@@ -105,7 +110,7 @@ class CheckedReading:
             columns=None,
             exclude=tuple(name for name in asked.exclude if name not in self.net.names),
             missing="available",
-            maybe_numbers=self.net.names if self.net.is_gaussian else (),
+            maybe_numbers=self.numeric,
         )
 
     def of_source(self, source: str | os.PathLike[str] | pd.DataFrame) -> CheckedData:
@@ -163,9 +168,10 @@ class CheckedReading:
         held = [
             name
             for name in self.net.names
-            if self.net.is_gaussian or cuts_of_levels(self.levels.get(name, ())) is not None
+            if name in self.numeric or cuts_of_levels(self.levels.get(name, ())) is not None
         ]
-        repeats = None if self.net.is_gaussian or not held else repeats_before(dataset, held)
+        cut = [name for name in held if name not in self.numeric]
+        repeats = repeats_before(dataset, held) if cut else None
         return _Uncut(numbers_before(dataset, held), repeats)
 
     def _refuse_cutting(self) -> None:

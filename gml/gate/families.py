@@ -137,11 +137,17 @@ def rows_behind(net: CheckedModel) -> int | None:
     if isinstance(net, MarkovNet):
         behind = [float(p.counts.sum()) for p in net.potentials if p.counts is not None]
         return max((int(n) for n in behind if n.is_integer()), default=None)
-    if net.is_gaussian:
-        sizes = [cpd.n for cpd in net.cpds if isinstance(cpd, LinearGaussian)]
-        return max((n for n in sizes if isinstance(n, int)), default=None)
-    totals = [int(np.sum(c.counts)) for c in map(table_of, net.cpds) if c.counts is not None]
-    return max(totals, default=None)
+    sizes = []
+    for cpd in net.cpds:
+        if isinstance(cpd, CPT):
+            sizes.append(None if cpd.counts is None else int(np.sum(cpd.counts)))
+        elif isinstance(cpd, LinearGaussian):
+            sizes.append(cpd.n if isinstance(cpd.n, int) else None)
+        else:
+            behind = [line.n for line in cpd.regressions if line.n is not None]
+            whole = [n for n in behind if isinstance(n, int)]
+            sizes.append(sum(whole) if behind and len(whole) == len(behind) else None)
+    return max((n for n in sizes if n is not None), default=None)
 
 
 def label(name: str, marks: Sequence[str] = _MARKS) -> str:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -104,6 +104,14 @@ class NewRegression:
 
 
 @dataclass(frozen=True)
+class NodeChoice:
+    """Of a node with several regressions: its weak parents, and nats that their choice may owe."""
+
+    n_weak: int
+    allowance: float
+
+
+@dataclass(frozen=True)
 class GaussianFamily:
     """A node and its parents, by name; sides that have too few rows, or kept nothing, are None."""
 
@@ -117,11 +125,28 @@ class GaussianFamily:
     """Errors of the complete new rows under the model, in its standard deviations."""
     weak: tuple[int, ...] = ()
     """Parents that the model's own rows do not show beyond doubt."""
+    labels: tuple[tuple[str, str], ...] = ()
+    """The configuration of parents with levels that it is of, in a model of labels and numbers."""
+    values: Vector | None = None
+    """The variable in the complete new rows, where there is such a configuration."""
+    of_node: NodeChoice | None = None
+    """What the choice of all parents of the node means, where this is one regression of several."""
 
     @property
     def name(self) -> str:
         """The name of the node."""
         return self.variable.name
+
+    @property
+    def title(self) -> str:
+        """The node, and where it is looked at."""
+        where = ", ".join(f"{name}={level}" for name, level in self.labels)
+        return f"{self.name} where {where}" if where else self.name
+
+    @property
+    def rows_old(self) -> int | None:
+        """The rows of the model behind it, if they are whole."""
+        return self.cpd.n if isinstance(self.cpd.n, int) else None
 
     @property
     def slopes(self) -> list[float]:
@@ -157,11 +182,20 @@ def gaussian_families(net: BayesNet, rows: NumberRows, alpha: float) -> list[Gau
         if not isinstance(cpd, LinearGaussian):
             raise GraphError("a model of numbers was expected, and this one is of levels")
         if all(v.name in rows.columns for v in (cpd.variable, *cpd.parents)):
-            found.append(_family(cpd, rows, level))
+            found.append(gaussian_family(cpd, rows, level))
     return found
 
 
-def _family(cpd: LinearGaussian, rows: NumberRows, level: float) -> GaussianFamily:
+def gaussian_family(
+    cpd: LinearGaussian,
+    rows: NumberRows,
+    level: float,
+    labels: tuple[tuple[str, str], ...] = (),
+) -> GaussianFamily:
+    """Fit one regression to new rows, which are those of a configuration of labels if it has one.
+
+    `level` is ln of the p-value up to which the model's own rows show an edge.
+    """
     order = sorted(range(len(cpd.parents)), key=lambda k: cpd.parents[k].name)
     parents = tuple(cpd.parents[k] for k in order)
     *inputs, child = rows.complete([*(p.name for p in parents), cpd.variable.name])
@@ -174,7 +208,8 @@ def _family(cpd: LinearGaussian, rows: NumberRows, level: float) -> GaussianFami
             design.append((column - cpd.rows.means[k]) / cpd.rows.sds[k])
         new = _new(np.column_stack(design), errors)
     weak = () if old is None else tuple(k for k in range(len(order)) if old.log_p(k) > level)
-    return GaussianFamily(cpd, cpd.variable, parents, old, new, len(child), errors, weak)
+    family = GaussianFamily(cpd, cpd.variable, parents, old, new, len(child), errors, weak)
+    return replace(family, labels=labels, values=child) if labels else family
 
 
 def _old(cpd: LinearGaussian, order: Sequence[int]) -> OldRegression | None:
@@ -281,7 +316,8 @@ def spreads(old: OldRegression, new: NewRegression) -> tuple[Spread, Spread]:
 
 def log_choices(family: GaussianFamily, n_nodes: int) -> float:
     """ln of the number of sets of nodes that might take the place of the weak parents."""
-    return log_choices_of(n_nodes, len(family.weak))
+    weak = len(family.weak) if family.of_node is None else family.of_node.n_weak
+    return log_choices_of(n_nodes, weak)
 
 
 def allowance(family: GaussianFamily, n_nodes: int) -> float:
@@ -290,6 +326,8 @@ def allowance(family: GaussianFamily, n_nodes: int) -> float:
     i = ln p(x | parents)/p(x) has variance R² if all is normal, and (κ−1)/2 times as much with
     errors of kurtosis κ.
     """
+    if family.of_node is not None:
+        return family.of_node.allowance
     old = family.old
     if old is None or not family.parents:
         return 0.0

@@ -71,8 +71,8 @@ def gaussian_fit_check(
     loss = math.fsum(before.values()) - mean
     old = max(0.0, math.fsum(share.covariance for share in shares if share is not None))
     fitted = _spread_of_fit(families) / n_old**2
-    z = _least_z(loss - spared, total[seen], (old, n_old), fitted)
-    figures = _figures(before, after, spared)
+    z = least_z(loss - spared, total[seen], (old, n_old), fitted)
+    figures = figures_of_fit(before, after, spared)
     aside = f" ({counted(rows.n - n, 'row')} with missing values left out)" if n < rows.n else ""
     found = replace(
         check,
@@ -91,7 +91,7 @@ def gaussian_fit_check(
     return Question(found), errors
 
 
-def _least_z(loss: float, new: Vector, old: tuple[float, int], fitted: float) -> float:
+def least_z(loss: float, new: Vector, old: tuple[float, int], fitted: float) -> float:
     """The loss in standard errors by each side's own variance or the common one, the smaller one.
 
     `new` has ln p of the new rows, `old` the variance of that of the old ones, and their number.
@@ -111,7 +111,7 @@ def _standardised(loss: float, variance: float) -> float:
     return loss / math.sqrt(variance)
 
 
-def _figures(
+def figures_of_fit(
     before: Mapping[str, float], after: Mapping[str, float], spared: float
 ) -> tuple[dict[str, Figure], dict[str, Figure]]:
     """What a report shows of both sides: all nodes together, and those that lost most."""

@@ -3,31 +3,48 @@
 A cell that is not a number fails, however rare: the model has no place for it. A column drifts if
 its values lie elsewhere among the deciles of the model's rows: the counts between these are
 compared as those of a table's row (`within_cuts`), and the message says if all moved as by another
-unit. The effect is the share of rows, or its change, and the total variation for a drift.
+unit. Of a column with a regression per configuration of labels, the model keeps the deciles of each
+configuration, so that the counts between the quantiles of all rows are compared instead
+(`range_checks`). The effect is the share of rows, or its change, and the total variation for a
+drift.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from gml.data.number_summary import NumberSummary, NumberValues
 from gml.gate.check import DRIFT, INSUFFICIENT, NUMBERS, SHARE_OF_ROWS, Check
 from gml.gate.check_ids import column_id
 from gml.gate.number_rows import NumberRows, Texts
 from gml.gate.question import Question
+from gml.gate.range_checks import drift_checks
 from gml.gate.schema_checks import column_check, missing_check
 from gml.gate.settings import Context
 from gml.gate.units import unit_change
 from gml.gate.within_cuts import compared_within
-from gml.model.bayesnet import BayesNet, LinearGaussian
+from gml.model.bayesnet import BayesNet, ConditionalGaussian, LinearGaussian
 
 _SHOWN = 5
 
 
 def gaussian_schema_checks(net: BayesNet, rows: NumberRows, context: Context) -> list[Question]:
     """Ask for every node: is there a column of numbers, with as many gaps, that lie as they did?"""
-    questions, numbers = [], context.numbers(net.names)
-    for name in (name for name in net.names if name not in context.left_out):
+    cpds = [cpd for cpd in net.cpds if isinstance(cpd, LinearGaussian)]
+    return number_schema_checks(cpds, rows, context)
+
+
+def number_schema_checks(
+    cpds: Sequence[LinearGaussian | ConditionalGaussian], rows: NumberRows, context: Context
+) -> list[Question]:
+    """Ask the same of some nodes, which may depend on labels."""
+    questions = []
+    numbers = context.numbers(cpd.variable.name for cpd in cpds)
+    for cpd in cpds:
+        name = cpd.variable.name
+        if name in context.left_out:
+            continue
         questions.append(column_check(name, name in rows.columns, context.other_columns))
         if name not in rows.columns:
             continue
@@ -35,9 +52,11 @@ def gaussian_schema_checks(net: BayesNet, rows: NumberRows, context: Context) ->
         missing = context.missing(name)
         if missing is not None:
             questions.append(missing_check(name, *missing))
-        cpd = net.cpd(name)
-        assert isinstance(cpd, LinearGaussian)
-        questions.append(_drift(cpd, rows, _hint(*numbers[name]) if name in numbers else ""))
+        if isinstance(cpd, LinearGaussian):
+            both = numbers.get(name)
+            questions.append(_drift(cpd, rows, _hint(*both) if both else ""))
+            continue
+        questions.append(_drift_over_quantiles(name, context.numbers_before.get(name), rows))
     return questions
 
 
@@ -68,21 +87,32 @@ def _hint(before: NumberSummary, now: NumberValues) -> str:
     return unit_change(before, now.summary()) if now.n else ""
 
 
-def _drift(cpd: LinearGaussian, rows: NumberRows, hint: str) -> Question:
-    name = cpd.variable.name
-    kept = cpd.rows
-    (column,) = rows.complete([name])
-    check = Check(
+def _no_drift(name: str, rows: NumberRows, why: str | None = None) -> Check:
+    """The check of a drift that cannot be answered."""
+    nothing = "the model keeps nothing of its rows to compare with"
+    return Check(
         id=column_id(DRIFT, name),
         family="schema",
         kind=DRIFT,
         variables=(name,),
-        message=f"{name}: the model keeps nothing of its rows to compare with"
-        if kept is None
-        else f"{name}: no rows to compare",
-        rows_new=len(column),
+        message=f"{name}: {why or nothing}",
+        rows_new=len(rows.complete([name])[0]),
         status=INSUFFICIENT,
     )
+
+
+def _drift(cpd: LinearGaussian, rows: NumberRows, hint: str) -> Question:
+    name, kept = cpd.variable.name, cpd.rows
     if kept is None:
-        return Question(check)
+        return Question(_no_drift(name, rows))
+    check = _no_drift(name, rows, "no rows to compare")
+    (column,) = rows.complete([name])
     return compared_within(check, kept.cuts, kept.counts, column, f"{name}: share", hint=hint)
+
+
+def _drift_over_quantiles(name: str, before: NumberSummary | None, rows: NumberRows) -> Question:
+    if before is None:
+        return Question(_no_drift(name, rows))
+    now = NumberValues.of(rows.complete([name])[0])
+    found = drift_checks(name, before, now) if now.n else []
+    return found[0] if found else Question(_no_drift(name, rows, "no rows to compare"))

@@ -53,8 +53,8 @@ _PAIR_BYTES = 1300
 # Below this share of a column's own size, what a regression leaves of it is rounding.
 _NOTHING_LEFT = 1e-9
 # A row that has more leverage than this alone can hide a dependence, or make one.
-_MOST_LEVERAGE = 0.2
-_TIMES_AVERAGE = 10
+MOST_LEVERAGE = 0.2
+TIMES_AVERAGE = 10
 # Draws whose permuted rows are held at once.
 _CELLS_AT_ONCE = 1 << 20
 SHIFTED_ROWS = 1 << 17
@@ -78,25 +78,26 @@ def gaussian_structure_checks(
         f"; leave the structure out with {parameter('families')} schema,tables,fit",
     )
     questions = [
-        _independence(rows, u, v, given, references)
+        number_independence(rows, u, v, given, references)
         for u, v, given in implied_independences(graph)
         if all(name in rows.columns for name in (u, v, *given))
     ]
     for family in families:
-        questions += [_edge(family, k, alpha) for k in range(len(family.parents))]
+        questions += [number_edge(family, k, alpha) for k in range(len(family.parents))]
     return questions
 
 
 # ---------------------------------------------------------------------- independences
 
 
-def _independence(
+def number_independence(
     rows: NumberRows,
     u: str,
     v: str,
     given: tuple[str, ...],
     references: Mapping[str, Reference],
 ) -> Question:
+    """Ask whether two columns of numbers are uncorrelated given others."""
     columns = rows.complete([*sorted((u, v)), *sorted(given)])
     n = len(columns[0])
     reference = references.get(independence_id(u, v, given))
@@ -142,13 +143,13 @@ def _errors(columns: Sequence[Vector], n_given: int) -> tuple[Vector, Vector, Ve
     n = len(columns[0])
     if not enough_rows(n, n_given + 2):
         return None
-    scaled = [_standardised(column) for column in columns]
+    scaled = [standardised(column) for column in columns]
     if scaled[0] is None or scaled[1] is None:
         return None
     varying = [column for column in scaled[2:] if column is not None]
     found = orthogonalised(np.column_stack([np.ones(n), *varying]))
     average = len(found.kept) / n
-    if float(found.leverage.max()) > max(_MOST_LEVERAGE, _TIMES_AVERAGE * average):
+    if float(found.leverage.max()) > max(MOST_LEVERAGE, TIMES_AVERAGE * average):
         return None
     left = []
     for column in (scaled[0], scaled[1]):
@@ -161,7 +162,7 @@ def _errors(columns: Sequence[Vector], n_given: int) -> tuple[Vector, Vector, Ve
     return left[0], left[1], found.leverage, float(n - len(found.kept) - 1)
 
 
-def _standardised(column: Vector) -> Vector | None:
+def standardised(column: Vector) -> Vector | None:
     """A column about its mean, in its standard deviation; None if it does not vary."""
     centred = column - column[0]
     largest = float(np.abs(centred).max(initial=0.0))
@@ -239,12 +240,13 @@ def _moved(u: Vector, v: Vector, by: int) -> float:
 # ---------------------------------------------------------------------- edges
 
 
-def _edge(family: GaussianFamily, k: int, alpha: float) -> Question:
+def number_edge(family: GaussianFamily, k: int, alpha: float) -> Question:
+    """Ask whether the coefficient of a parent came nearer to 0."""
     source, target = family.parents[k].name, family.name
     others = tuple(p.name for j, p in enumerate(family.parents) if j != k)
     check = replace(
         edge_check(source, target, others),
-        rows_old=family.cpd.n if isinstance(family.cpd.n, int) else None,
+        rows_old=family.rows_old,
         rows_new=family.rows_new,
     )
     old, new = family.old, family.new

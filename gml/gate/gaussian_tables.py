@@ -15,8 +15,8 @@ may owe to the choice of the parents. The effect is |ln sd − ln sd₀|.
 *Errors.* Means and variances of few rows, or of rows with huge errors, say little. So errors under
 the model, of new rows and of old ones, are also compared by how many lie between the deciles of the
 old ones, which no error can upset (`within_cuts`): a node with parents only, since without any
-these are its own deciles. Old and new errors come from the same coefficients, so that what these
-miss moves both alike. The effect is the total variation.
+these are its own deciles, or its own in a configuration of labels. Old and new errors come from the
+same coefficients, so that what these miss moves both alike. The effect is the total variation.
 
 Where some parents are weak, p-values are those of the best of many, as for tables (`selection`).
 """
@@ -40,7 +40,7 @@ from gml.gate.check import (
     Check,
     Figure,
 )
-from gml.gate.check_ids import regression_part_id, table_id
+from gml.gate.check_ids import regression_id, regression_part_id
 from gml.gate.gaussian_families import (
     GaussianFamily,
     NewRegression,
@@ -61,27 +61,31 @@ def gaussian_table_checks(families: Sequence[GaussianFamily], n_nodes: int) -> l
     questions = []
     for family in families:
         questions += [_of_regression(family, n_nodes), _of_sd(family, n_nodes)]
-        if family.parents:
+        if family.parents or family.labels:
             questions.append(_of_errors(family, n_nodes))
     return questions
 
 
 def _blank(family: GaussianFamily, kind: str) -> Check:
-    given = tuple((parent.name, None) for parent in family.parents)
+    given = (*family.labels, *((parent.name, None) for parent in family.parents))
     return Check(
-        id=table_id(family.name) if kind == REGRESSION else regression_part_id(family.name, kind),
+        id=regression_id(family.name, family.labels)
+        if kind == REGRESSION
+        else regression_part_id(family.name, kind, family.labels),
         family="tables",
         kind=kind,
         variables=(family.name,),
         given=given,
-        message=f"{family.name}: {_why_not(family)}",
-        rows_old=family.cpd.n if isinstance(family.cpd.n, int) else None,
+        message=f"{family.title}: {_why_not(family)}",
+        rows_old=family.rows_old,
         rows_new=family.rows_new,
         status=INSUFFICIENT,
     )
 
 
 def _why_not(family: GaussianFamily) -> str:
+    if family.labels and not (family.rows_old and family.rows_new):
+        return "no rows to compare"
     if family.cpd.rows is None:
         return "the model keeps nothing of its rows to compare with"
     return "not enough rows to compare"
@@ -105,7 +109,7 @@ def _of_regression(family: GaussianFamily, n_nodes: int) -> Question:
         replace(
             check,
             status=PASS,
-            message=f"{family.name}{given}: {_most_changed(family, new)}",
+            message=f"{family.title}{given}: {_most_changed(family, new)}",
             test=WALD,
             statistic=wald,
             df=float(len(new.kept)),
@@ -175,7 +179,7 @@ def _of_sd(family: GaussianFamily, n_nodes: int) -> Question:
         replace(
             check,
             status=PASS,
-            message=f"{family.name}: sd of the errors {before:.4g} → {after:.4g}",
+            message=f"{family.title}: sd of the errors {before:.4g} → {after:.4g}",
             test=KURTOSIS,
             statistic=z,
             log_p=min(0.0, log_p + log_choices(family, n_nodes)),
@@ -189,26 +193,51 @@ def _of_sd(family: GaussianFamily, n_nodes: int) -> Question:
 
 def _log_p_of_ratio(old: OldRegression, new: NewRegression, spared: float) -> tuple[float, float]:
     """The least certain of three standardised changes of the variance, and its two-sided ln p."""
-    n, n_old = new.n, old.n
-    # Both by their degrees of freedom, in the variance of the model.
-    s_old, s_new = n_old / (n_old - len(old.slopes)), new.variance
+    s_old = _variance_by_freedom(old)
+    s_new = new.variance
     if s_new > s_old:
         s_new = max(s_old, s_new * math.exp(-2 * spared))
-    own_old, own_new = old.fourth / s_old**2 - 1, new.fourth / new.variance**2 - 1
-    pooled = (n_old + n * new.variance) / (n_old + n)
-    common = (n_old * old.fourth + n * new.fourth) / (n_old + n) / pooled**2 - 1
-    spread = math.sqrt(max(common, 0.0) * (1 / n + 1 / n_old))
-    difference = math.log(s_new / s_old)
     found = []
-    for change, deviation in (
-        (difference, math.sqrt(max(own_old, 0.0) / n_old + max(own_new, 0.0) / n)),
-        (difference, spread),
-        ((s_new - s_old) / pooled, spread),
-    ):
+    for change, variance in changes_of_variance(old, new, s_new):
+        deviation = math.sqrt(variance)
         z = abs(change) / deviation if deviation > 0 else (math.inf if change else 0.0)
         found.append(z)
     z = min(found)
-    return z, 0.0 if z <= 0 else min(0.0, math.log(2) + log_normal_tail(z))
+    return z, log_two_sided(z)
+
+
+def log_two_sided(z: float) -> float:
+    """ln of the probability of a normal variable as far from 0, either way."""
+    return 0.0 if z <= 0 else min(0.0, math.log(2) + log_normal_tail(z))
+
+
+def _variance_by_freedom(old: OldRegression) -> float:
+    """The variance of old errors by their degrees of freedom, in the variance of the model."""
+    return old.n / (old.n - len(old.slopes))
+
+
+def changes_of_variance(
+    old: OldRegression, new: NewRegression, s_new: float | None = None
+) -> list[tuple[float, float]]:
+    """Three measures of the change of the variance, each with its variance.
+
+    ln s² by the kurtosis of each side, ln s² and s² by the common one. `s_new` stands for the new
+    variance where it is given.
+    """
+    n, n_old = new.n, old.n
+    # Both by their degrees of freedom, in the variance of the model.
+    s_old = _variance_by_freedom(old)
+    own_old, own_new = old.fourth / s_old**2 - 1, new.fourth / new.variance**2 - 1
+    pooled = (n_old + n * new.variance) / (n_old + n)
+    common = (n_old * old.fourth + n * new.fourth) / (n_old + n) / pooled**2 - 1
+    spread = max(common, 0.0) * (1 / n + 1 / n_old)
+    s_new = new.variance if s_new is None else s_new
+    difference = math.log(s_new / s_old)
+    return [
+        (difference, max(own_old, 0.0) / n_old + max(own_new, 0.0) / n),
+        (difference, spread),
+        ((s_new - s_old) / pooled, spread),
+    ]
 
 
 def _of_errors(family: GaussianFamily, n_nodes: int) -> Question:
@@ -216,11 +245,17 @@ def _of_errors(family: GaussianFamily, n_nodes: int) -> Question:
     kept = family.cpd.rows
     if kept is None or family.old is None:
         return Question(check)
+    choices = log_choices(family, n_nodes)
+    if not family.parents:
+        values = family.errors if family.values is None else family.values
+        what = f"{family.title}: share"
+        return compared_within(check, kept.cuts, kept.counts, values, what, choices=choices)
+    given = ", ".join(p.name for p in family.parents)
     return compared_within(
         check,
         kept.error_cuts,
         kept.error_counts,
         family.errors,
-        f"{family.name} given {', '.join(p.name for p in family.parents)}: share of errors",
-        choices=log_choices(family, n_nodes),
+        f"{family.title} given {given}: share of errors",
+        choices=choices,
     )

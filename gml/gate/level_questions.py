@@ -61,7 +61,7 @@ def level_questions(
         notes.append("a count file has no rows, so the fit was not looked at")
     questions: list[Question] = []
     unlikely: tuple[UnlikelyRow, ...] = ()
-    columns = _columns(net, counter) if "schema" in settings.families else {}
+    columns = column_counts(net, counter) if "schema" in settings.families else {}
     if "schema" in settings.families:
         questions += schema_checks(net, columns, context)
         numbers, reasons = context.numbers(net.names), _reasons(net, counter, families, settings)
@@ -111,7 +111,8 @@ def _reasons(
     return found
 
 
-def _columns(net: CheckedModel, counter: Counter) -> dict[str, ColumnCounts]:
+def column_counts(net: CheckedModel, counter: Counter) -> dict[str, ColumnCounts]:
+    """Count the levels of each column of a model that the new rows have."""
     wanted = [j for j, v in enumerate(counter.variables) if v.name in net.names]
     found = {}
     for j, counts in zip(wanted, counter.tables([TableSet((j,)) for j in wanted]), strict=True):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,8 +58,10 @@ class NumberRows:
         return [column[seen] for column in chosen]
 
 
-def number_rows(data: Dataset) -> NumberRows:
+def number_rows(data: Dataset, labels: Collection[str] = ()) -> NumberRows:
     """Turn labels into the numbers that they spell; a row that counts twice stands there twice.
+
+    The columns `labels` are no numbers: they are given as the codes of their levels.
 
     Examples
     --------
@@ -75,6 +78,9 @@ def number_rows(data: Dataset) -> NumberRows:
         numbers = np.repeat(numbers, data.weights)
     columns, texts = {}, {}
     for variable, column in zip(data.variables, data.columns, strict=True):
+        if variable.name in labels:
+            columns[variable.name] = _codes_of(column)[numbers]
+            continue
         cells, found = _numbers_of(column, variable.levels, data)
         columns[variable.name], texts[variable.name] = cells[numbers], found
     order = order_of_rows(columns)
@@ -112,6 +118,11 @@ def without_far_rows(
         f"regressions, independences and fit are checked without {counted(left_out, 'row')}, "
         f"{which} far outside the old range: {shown}{more}"
     ]
+
+
+def _codes_of(column: NDArray[Any]) -> Vector:
+    codes: Vector = np.where(missing_mask(column), np.nan, column.astype(np.float64))
+    return codes
 
 
 def _numbers_of(

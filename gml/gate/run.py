@@ -1,7 +1,7 @@
 """Run the checks of a model on new rows.
 
-What is asked depends on what the model is of: `level_questions`, `gaussian_questions`; `decision`
-says what fails.
+What is asked depends on what the model is of: `level_questions`, `gaussian_questions`,
+`mixed_questions`; `decision` says what fails.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from gml.gate.decision import decide_together, is_small_enough
 from gml.gate.families import CheckedModel, rows_behind
 from gml.gate.gaussian_questions import gaussian_questions
 from gml.gate.level_questions import level_questions
+from gml.gate.mixed_questions import mixed_questions
 from gml.gate.question import Question
 from gml.gate.range_checks import notes_on_codes
 from gml.gate.repeat_checks import RowRepeats, notes_on_repeats, notes_on_training, row_repeats
@@ -77,15 +78,6 @@ def check_model(
     return report
 
 
-def require_one_kind(net: CheckedModel, name: str) -> None:
-    """Refuse a model of labels and numbers together, about which no question is known."""
-    if net.is_mixed:
-        raise CannotAnswer(
-            f"{name} has both labels and numbers, and a check takes models of one kind; gml score "
-            "--holdout compares its densities on other rows"
-        )
-
-
 def examine(
     net: CheckedModel,
     data: Dataset | Counter,
@@ -95,7 +87,6 @@ def examine(
     context: Context | None = None,
 ) -> Examined:
     """Ask everything about one delivery, and decide nothing yet."""
-    require_one_kind(net, "the model")
     context, baseline = context or Context(), baseline or Baseline()
     counter = _counter(net, data, settings)
     n_rows, rows = counter.n, counter.rows()
@@ -104,14 +95,14 @@ def examine(
         rows = repeats.once(rows)
         counter = MemoryCounter(rows, threads=settings.threads)
         context = _once(context, repeats)
-    if isinstance(net, BayesNet) and net.is_gaussian:
+    if isinstance(net, BayesNet) and (net.is_gaussian or net.is_mixed):
         if rows is None:
-            raise CannotAnswer(
-                "a count file has no rows, and a model of numbers is checked on rows"
-            )
+            of = "labels and numbers" if net.is_mixed else "numbers"
+            raise CannotAnswer(f"a count file has no rows, and a model of {of} is checked on rows")
+        ask = mixed_questions if net.is_mixed else gaussian_questions
         # What overflows is recognised where it matters.
         with np.errstate(all="ignore"):
-            asked = gaussian_questions(
+            asked = ask(
                 net,
                 rows,
                 settings,

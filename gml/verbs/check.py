@@ -187,7 +187,7 @@ def _too_large(effect: float) -> str:
 def _require_reachable(effects: Mapping[str, float], net: CheckedModel) -> None:
     """Refuse an effect that no table of a model of levels can have."""
     effect = effects.get("tables", 0.0)
-    if effect > 1 and not net.is_gaussian:
+    if effect > 1 and not any(variable.is_continuous for variable in net.variables):
         _refuse("min_effect", f"tables: {_too_large(effect)}")
 
 

@@ -112,6 +112,7 @@ def report(
         CheckSettings(alpha=alpha, threads=threads),
         inputs.path("baseline", baseline),
     )
+    _require_one_kind(run)
     run.require_agreement(options, reading)
     net = run.net
     # Files that are wrong are said to be before the data are read.
@@ -197,3 +198,12 @@ def _short(given: object, otherwise: str) -> str:
         return otherwise
     name = os.fspath(given)
     return place(name) if name == "-" else Path(name).name or name
+
+
+def _require_one_kind(run: CheckRun) -> None:
+    """Refuse a model of labels and numbers together, for which there is no page."""
+    if run.net.is_mixed:
+        raise CannotAnswer(
+            f"{run.model} has both labels and numbers, and a report takes models of one kind; gml "
+            "check holds rows against it"
+        )

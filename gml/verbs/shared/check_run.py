@@ -32,7 +32,7 @@ from gml.gate.checked_data import CheckedData, CheckedReading
 from gml.gate.clique_tables import members_of_tables
 from gml.gate.families import CheckedModel
 from gml.gate.result import WITHOUT_BASELINE, CheckReport, Rejection
-from gml.gate.run import Examined, conclude, examine, require_one_kind
+from gml.gate.run import Examined, conclude, examine
 from gml.gate.settings import CheckSettings
 from gml.ledger import Ledger, RunPath, note_digest
 from gml.model.baseline import Baseline
@@ -70,7 +70,6 @@ class CheckRun:
         """Read the model, and what was accepted before: by default what the model itself holds."""
         known = baseline if isinstance(baseline, Baseline | None) else read_baseline(baseline)
         net, digest = _read_model(model)
-        require_one_kind(net, place(name_of(model, "the model")))
         notes: tuple[str, ...] = ()
         if known is not None:
             notes = _notes_on_model(known, digest)

@@ -1,0 +1,222 @@
+"""Nodes of numbers in a model of labels and numbers: a regression per configuration of labels.
+
+Each is compared by itself with the new rows of its configuration (`gaussian_families`). Which
+parents are weak, and what the choice of the parents may have gained, is asked of all regressions of
+a node together (`lines_of_node`), since the parents were chosen for all of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.data.dataset import Variable
+from gml.gate.gaussian_families import GaussianFamily, NodeChoice, allowance, gaussian_family
+from gml.gate.lines_of_node import LinesOfNode, lines_of_node
+from gml.gate.number_rows import NumberRows
+from gml.gate.selection import gain_of_choice, level_beyond_doubt
+from gml.model.bayesnet import BayesNet, ConditionalGaussian, LinearGaussian
+from gml.model.configurations import configuration
+from gml.model.regression_rows import Vector, errors_under
+from gml.stopping import check_stopped
+
+NumberCpd = LinearGaussian | ConditionalGaussian
+
+
+@dataclass(frozen=True)
+class NumberNode:
+    """A node of numbers: its regressions that rows of either side are behind, in order.
+
+    `places` says which of all configurations each is of; `weak` names the parents that the model's
+    own rows do not show beyond doubt.
+    """
+
+    cpd: NumberCpd
+    families: tuple[GaussianFamily, ...]
+    places: tuple[int, ...]
+    weak: tuple[str, ...]
+    allowance: float
+
+    @property
+    def name(self) -> str:
+        """The name of the node."""
+        return self.cpd.variable.name
+
+    @property
+    def label_parents(self) -> tuple[Variable, ...]:
+        """The parents with levels."""
+        return label_parents_of(self.cpd)
+
+    @property
+    def rows_old(self) -> int | None:
+        """The rows of the model behind all regressions, if they are whole."""
+        sizes = [line.n for line in lines_of(self.cpd) if line.n is not None]
+        whole = [n for n in sizes if isinstance(n, int)]
+        return sum(whole) if sizes and len(whole) == len(sizes) else None
+
+    @property
+    def rows_new(self) -> int:
+        """The new rows behind all regressions."""
+        return sum(family.rows_new for family in self.families)
+
+
+def label_parents_of(cpd: NumberCpd) -> tuple[Variable, ...]:
+    """The parents with levels of a node of numbers."""
+    return cpd.label_parents if isinstance(cpd, ConditionalGaussian) else ()
+
+
+def lines_of(cpd: NumberCpd) -> tuple[LinearGaussian, ...]:
+    """The regressions of a node, one per configuration of its labels."""
+    return cpd.regressions if isinstance(cpd, ConditionalGaussian) else (cpd,)
+
+
+def number_cpds(net: BayesNet) -> list[NumberCpd]:
+    """The nodes that are numbers, in the order of the model."""
+    return [c for c in net.cpds if isinstance(c, LinearGaussian | ConditionalGaussian)]
+
+
+def places_of_rows(cpd: NumberCpd, rows: NumberRows) -> NDArray[np.int64]:
+    """The configuration of labels that each row has; −1 where one is missing or not known."""
+    found = np.zeros(rows.n, dtype=np.int64)
+    known = np.ones(rows.n, dtype=bool)
+    for parent in label_parents_of(cpd):
+        size, codes = len(parent.levels or ()), rows.columns[parent.name]
+        inside = codes < size
+        known &= inside
+        found = found * size + np.where(inside, codes, 0).astype(np.int64)
+    return np.where(known, found, -1)
+
+
+def errors_of_rows(
+    cpd: NumberCpd, rows: NumberRows, places: NDArray[np.int64]
+) -> tuple[Vector, Vector]:
+    """Errors of all rows in standard deviations, and these deviations; NaN where there is none."""
+    errors, sds = np.full(rows.n, np.nan), np.full(rows.n, np.nan)
+    for place, line in enumerate(lines_of(cpd)):
+        at = np.flatnonzero(places == place)
+        if not len(at):
+            continue
+        slopes = dict(zip((p.name for p in line.parents), line.coefficients, strict=True))
+        parents = sorted(slopes)
+        errors[at] = errors_under(
+            line.intercept,
+            [slopes[parent] for parent in parents],
+            line.sd,
+            [rows.columns[parent][at] for parent in parents],
+            rows.columns[cpd.variable.name][at],
+        )
+        sds[at] = line.sd
+    return errors, sds
+
+
+def number_nodes(net: BayesNet, rows: NumberRows, alpha: float) -> list[NumberNode]:
+    """Fit the regressions of a model to new rows; nodes that lack a column are left out."""
+    level = level_beyond_doubt(alpha, len(net.names))
+    return [
+        _node(cpd, rows, level, len(net.names))
+        for cpd in number_cpds(net)
+        if all(v.name in rows.columns for v in (cpd.variable, *cpd.parents))
+    ]
+
+
+def _node(cpd: NumberCpd, rows: NumberRows, level: float, n_nodes: int) -> NumberNode:
+    if isinstance(cpd, LinearGaussian):
+        family = gaussian_family(cpd, rows, level)
+        weak = tuple(family.parents[k].name for k in family.weak)
+        return NumberNode(cpd, (family,), (0,), weak, allowance(family, n_nodes))
+    at = places_of_rows(cpd, rows)
+    present = set(np.unique(at).tolist())
+    families, places = [], []
+    for place, line in enumerate(cpd.regressions):
+        if line.n is None and place not in present:
+            continue
+        check_stopped()
+        names = (parent.name for parent in cpd.label_parents)
+        labels = tuple(zip(names, configuration(cpd.label_parents, place), strict=True))
+        chosen = rows.where(at == place)
+        # A configuration that the model never saw has the figures of all of its rows.
+        own = line if line.n is not None else replace(line, rows=None)
+        families.append(gaussian_family(own, chosen, level, labels))
+        places.append(place)
+    weak, spared = _choice(cpd, families, places, level, n_nodes)
+    choice = NodeChoice(len(weak), spared)
+    return NumberNode(
+        cpd,
+        tuple(replace(family, of_node=choice) for family in families),
+        tuple(places),
+        weak,
+        spared,
+    )
+
+
+# ---------------------------------------------------------------------- chosen parents
+
+
+def groups_without(
+    cpd: ConditionalGaussian, places: Sequence[int], left_out: Sequence[str]
+) -> NDArray[np.int64]:
+    """Number the configurations so that those which differ only in some labels are alike."""
+    kept = [k for k, parent in enumerate(cpd.label_parents) if parent.name not in left_out]
+    found = []
+    for place in places:
+        levels = configuration(cpd.label_parents, place)
+        found.append(tuple(levels[k] for k in kept))
+    numbers = {key: k for k, key in enumerate(dict.fromkeys(found))}
+    return np.array([numbers[key] for key in found], dtype=np.int64)
+
+
+def log_p_of_parent(
+    cpd: ConditionalGaussian,
+    places: Sequence[int],
+    lines: LinesOfNode,
+    name: str,
+    *,
+    in_new: bool = False,
+) -> float:
+    """ln p of the hypothesis that a parent tells nothing, by the rows of one side."""
+    side = lines.new if in_new else lines.old
+    assert side is not None
+    numbers = [parent.name for parent in lines.families[0].parents]
+    if name in numbers:
+        return side.log_p_of_term(numbers.index(name) + 1)
+    return side.log_p_of_labels(groups_without(cpd, places, [name]))
+
+
+def _choice(
+    cpd: ConditionalGaussian,
+    families: Sequence[GaussianFamily],
+    places: Sequence[int],
+    level: float,
+    n_nodes: int,
+) -> tuple[tuple[str, ...], float]:
+    """The weak parents, and the nats per row that the choice of parents may owe to chance."""
+    told = [k for k, family in enumerate(families) if family.old is not None]
+    lines = lines_of_node([families[k] for k in told])
+    if lines is None:
+        return (), 0.0
+    chosen = [places[k] for k in told]
+    weak = tuple(
+        parent.name
+        for parent in cpd.parents
+        if log_p_of_parent(cpd, chosen, lines, parent.name) > level
+    )
+    n, old = float(lines.old.rows.sum()), lines.old
+    spurious = 0.0
+    if weak:
+        numbers = [parent.name for parent in families[0].parents]
+        terms = [0, *(k + 1 for k, name in enumerate(numbers) if name not in weak)]
+        groups = groups_without(cpd, chosen, weak)
+        df = len(chosen) * (old.n_terms + 1) - len(set(groups.tolist())) * (len(terms) + 1)
+        spurious = 2 * old.information(groups, terms).nats - df / n
+    # As for one regression, and the information of differences in the size of errors.
+    explained = max(0.0, 1 - float(old.weights @ old.variances))
+    kurtosis = 1 + float(old.weights @ (old.spreads * old.rows))
+    logs = 0.5 * np.log(old.variances)
+    uneven = float(old.weights @ (logs - float(old.weights @ logs)) ** 2)
+    variance = explained * max(1.0, (kurtosis - 1) / 2) + uneven
+    gained = gain_of_choice(n_nodes, len(cpd.parents), variance, int(n))
+    return weak, max(0.0, spurious, gained if math.isfinite(gained) else 0.0)

@@ -1,0 +1,116 @@
+"""The questions that a model of labels and numbers is asked.
+
+A label has no parents that are numbers, so the labels by themselves are a model of labels, and are
+asked what such a model is (`level_questions`). Numbers are asked what those of a model of numbers
+are, in each configuration of the labels that they depend on. Families come in the order schema,
+tables, structure, fit; in each, columns in that of the model as far as they have questions of their
+own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from gml.counts.memory import MemoryCounter
+from gml.data.dataset import Dataset
+from gml.gate.asked import Asked
+from gml.gate.check import UnlikelyRow
+from gml.gate.clique_tables import has_counts
+from gml.gate.families import family_counts
+from gml.gate.gaussian_questions import NOTHING_KEPT
+from gml.gate.gaussian_schema import number_schema_checks
+from gml.gate.level_questions import column_counts
+from gml.gate.margins import column_margins
+from gml.gate.mixed_families import lines_of, number_cpds, number_nodes
+from gml.gate.mixed_fit import mixed_fit_check
+from gml.gate.mixed_structure import mixed_structure_checks
+from gml.gate.mixed_tables import mixed_table_checks
+from gml.gate.number_questions import questions_about_numbers
+from gml.gate.number_rows import NumberRows, number_rows, without_far_rows
+from gml.gate.question import Question
+from gml.gate.range_checks import drift_checks
+from gml.gate.repeat_checks import RowRepeats, all_are_copies
+from gml.gate.schema_checks import ColumnCounts, schema_checks
+from gml.gate.selection import weak_parents
+from gml.gate.settings import CheckSettings, Context
+from gml.gate.structure_checks import structure_checks
+from gml.gate.table_checks import table_checks
+from gml.model.baseline import Reference
+from gml.model.bayesnet import CPT, BayesNet
+
+
+def mixed_questions(
+    net: BayesNet,
+    data: Dataset,
+    settings: CheckSettings,
+    context: Context,
+    *,
+    repeats: RowRepeats | None,
+    references: Mapping[str, Reference],
+) -> Asked:
+    """Ask what the families are about."""
+    labels = BayesNet(tuple(cpd for cpd in net.cpds if isinstance(cpd, CPT)))
+    present = [name for name in net.names if name in data.names]
+    rows = number_rows(data.select(present), labels.names)
+    numeric = {cpd.variable.name for cpd in number_cpds(net)}
+    before = {name: found for name, found in context.numbers_before.items() if name in numeric}
+    near, notes = without_far_rows(rows, before)
+    counter = MemoryCounter(
+        data.select([name for name in present if name in labels.names]), threads=settings.threads
+    )
+    families = family_counts(labels, counter)
+    selection = weak_parents(families, len(net.names), settings.alpha)
+    nodes = number_nodes(net, near, settings.alpha)
+    columns = column_counts(labels, counter)
+    questions: list[Question] = []
+    unlikely: tuple[UnlikelyRow, ...] = ()
+    if "schema" in settings.families:
+        questions += _schema(net, labels, rows, columns, context)
+        numbers = context.numbers(net.names)
+        questions += questions_about_numbers(numbers, repeats, all_are_copies)
+        for name in (name for name in labels.names if name in numbers):
+            questions += drift_checks(name, *numbers[name])
+    if "tables" in settings.families:
+        asked = table_checks(families, selection)
+        for node in nodes:
+            asked += mixed_table_checks(node, len(net.names))
+        questions += _in_order(net, asked)
+    if "structure" in settings.families:
+        questions += structure_checks(
+            labels.graph,
+            counter,
+            families,
+            selection,
+            alpha=settings.alpha,
+            references=references,
+        )
+        questions += mixed_structure_checks(
+            net.graph, near, nodes, labels.names, alpha=settings.alpha, references=references
+        )
+    if "fit" in settings.families:
+        fit, unlikely = mixed_fit_check(
+            net, families, nodes, selection, near, data.select(present), settings
+        )
+        questions.append(fit)
+    lines = [line for cpd in number_cpds(net) for line in lines_of(cpd) if line.n is not None]
+    lacking = not lines or any(line.rows is None for line in lines)
+    if not has_counts(labels):
+        notes = [*notes, "the model has no counts, and so its tables are taken as exact"]
+    margins = column_margins(labels, columns, families)
+    return Asked(questions, unlikely, [*notes, *([NOTHING_KEPT] if lacking else [])], margins)
+
+
+def _schema(
+    net: BayesNet,
+    labels: BayesNet,
+    rows: NumberRows,
+    columns: Mapping[str, ColumnCounts],
+    context: Context,
+) -> list[Question]:
+    questions = schema_checks(labels, columns, context)
+    return _in_order(net, [*questions, *number_schema_checks(number_cpds(net), rows, context)])
+
+
+def _in_order(net: BayesNet, questions: Sequence[Question]) -> list[Question]:
+    """Questions about single columns, in the order of the model."""
+    return sorted(questions, key=lambda question: net.index(question.check.variables[0]))
