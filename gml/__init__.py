@@ -62,12 +62,12 @@ if TYPE_CHECKING:
     from gml.model.mixed.inference import MixedInference
     from gml.model.sequences.chain_field import ChainField
     from gml.pictures.picture import Picture
+    from gml.scores.choosing import check_score_options as check_score_options
+    from gml.scores.choosing import check_scores as check_scores
     from gml.scores.registry import EDGE_PENALTY as EDGE_PENALTY
     from gml.scores.registry import PENALTY as PENALTY
     from gml.scores.registry import SCORES
     from gml.scores.registry import SEARCH_SCORES as SEARCH_SCORES
-    from gml.scores.registry import check_score_options as check_score_options
-    from gml.scores.registry import check_scores as check_scores
     from gml.scores.registry import scores_without_ceilings as scores_without_ceilings
     from gml.verbs.average import average
     from gml.verbs.check import check
@@ -185,8 +185,8 @@ _PARTS = {
     "baseline_of": "gml.gate.result",
     "bootstrap_samples": "gml.learners.bootstrap",
     "check_model": "gml.gate.run",
-    "check_score_options": "gml.scores.registry",
-    "check_scores": "gml.scores.registry",
+    "check_score_options": "gml.scores.choosing",
+    "check_scores": "gml.scores.choosing",
     "check_test": "gml.independence.registry",
     "compare_graphs": "gml.graph.comparison",
     "count_sets": "gml.counts.countfile",

@@ -21,14 +21,9 @@ from gml.independence.contingency import describe, full_df, is_sufficient
 from gml.independence.registry import DF, TESTS, KnownTest, check_test, make_test
 from gml.parameters import ESS, NUMBERS, Option
 from gml.scores.base import DecomposableScore, FamilyScore, as_score
+from gml.scores.choosing import check_scores, make_score
 from gml.scores.likelihood import LogLikelihood
-from gml.scores.registry import (
-    SCORES,
-    KnownScore,
-    check_scores,
-    make_score,
-    scores_without_ceilings,
-)
+from gml.scores.registry import SCORES, KnownScore, scores_without_ceilings
 from tests.test_docs import script
 
 ROOT = Path(__file__).resolve().parent.parent.parent

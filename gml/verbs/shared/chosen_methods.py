@@ -10,15 +10,9 @@ from gml.errors import UsageError, counted, parameter, require_share
 from gml.independence.registry import TESTS, check_test
 from gml.parameters import FOR_LABELS, LABELS, NUMBERS, options_of
 from gml.progress import reporter
+from gml.scores.choosing import check_score_options, check_scores, make_score
 from gml.scores.label_order import OTHERWISE, labels_before_numbers
-from gml.scores.registry import (
-    PENALTY,
-    SCORES,
-    SEARCH_SCORES,
-    check_score_options,
-    check_scores,
-    make_score,
-)
+from gml.scores.registry import PENALTY, SCORES, SEARCH_SCORES
 
 if TYPE_CHECKING:
     from gml.counts.counter import Counter
