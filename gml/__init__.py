@@ -61,8 +61,8 @@ if TYPE_CHECKING:
     from gml.model.markovnet import MarkovNet
     from gml.model.sequences.chain_field import ChainField
     from gml.pictures.picture import Picture
-    from gml.scores.registry import EDGE_PENALTY as EDGE_PENALTY
-    from gml.scores.registry import PENALTY as PENALTY
+    from gml.scores.options import EDGE_PENALTY as EDGE_PENALTY
+    from gml.scores.options import PENALTY as PENALTY
     from gml.scores.registry import SCORES
     from gml.scores.registry import SEARCH_SCORES as SEARCH_SCORES
     from gml.scores.registry import check_score_options as check_score_options
@@ -162,11 +162,11 @@ _PARTS = {
     "DF": "gml.independence.registry",
     "DataError": "gml.errors",
     "Deadline": "gml.progress",
-    "EDGE_PENALTY": "gml.scores.registry",
+    "EDGE_PENALTY": "gml.scores.options",
     "Expectation": "gml.model.entropy.constraints",
     "GraphError": "gml.errors",
     "Margin": "gml.model.entropy.constraints",
-    "PENALTY": "gml.scores.registry",
+    "PENALTY": "gml.scores.options",
     "ReadOptions": "gml.data.options",
     "ReadingKeywords": "gml.data.options",
     "SEARCH_SCORES": "gml.scores.registry",

@@ -11,8 +11,8 @@ from gml.independence.registry import TESTS, check_test
 from gml.parameters import FOR_LABELS, LABELS, NUMBERS, options_of
 from gml.progress import reporter
 from gml.scores.label_order import labels_before_numbers, member_with_labels_first
+from gml.scores.options import PENALTY
 from gml.scores.registry import (
-    PENALTY,
     SCORES,
     SEARCH_SCORES,
     check_score_options,
