@@ -99,8 +99,7 @@ TESTS: dict[str, KnownTest] = {
         KnownTest(
             name="auto",
             home="gml.independence.automatic:AutoTest",
-            summary="G on dense tables, X² by its exact moments on sparse ones; fisher-z for "
-            "numbers, dg where labels and numbers meet",
+            summary="G or, on sparse tables, scaled X²; fisher-z for numbers, dg for both",
             statistic="G",
             scaled_statistic="scaled X²",
             formula="G with adjusted df, or X² scaled; z, or that of dg",

@@ -186,7 +186,7 @@ def run(*args):
 def test_a_registered_test_is_known_everywhere(toys, tmp_path):
     asia, target = ROOT / "sample_data/asia.csv", tmp_path / "graph.json"
     for command in ("indtest", "pc", "imap", "average"):
-        text = run(command, "--help").output
+        text = " ".join(run(command, "--help").output.split())
         assert "|chance]" in text and "chance: a p-value out of a hat" in text
         assert "Which hat (chance)." in text
     found = run("indtest", asia, "smoke", "lung", "--test", "chance", "--hat", "3", "-f", "json")
