@@ -64,8 +64,8 @@ if TYPE_CHECKING:
     from gml.pictures.picture import Picture
     from gml.scores.choosing import check_score_options as check_score_options
     from gml.scores.choosing import check_scores as check_scores
-    from gml.scores.registry import EDGE_PENALTY as EDGE_PENALTY
-    from gml.scores.registry import PENALTY as PENALTY
+    from gml.scores.options import EDGE_PENALTY as EDGE_PENALTY
+    from gml.scores.options import PENALTY as PENALTY
     from gml.scores.registry import SCORES
     from gml.scores.registry import SEARCH_SCORES as SEARCH_SCORES
     from gml.scores.registry import scores_without_ceilings as scores_without_ceilings
@@ -169,11 +169,11 @@ _PARTS = {
     "DF": "gml.independence.registry",
     "DataError": "gml.errors",
     "Deadline": "gml.progress",
-    "EDGE_PENALTY": "gml.scores.registry",
+    "EDGE_PENALTY": "gml.scores.options",
     "Expectation": "gml.model.entropy.constraints",
     "GraphError": "gml.errors",
     "Margin": "gml.model.entropy.constraints",
-    "PENALTY": "gml.scores.registry",
+    "PENALTY": "gml.scores.options",
     "ReadOptions": "gml.data.options",
     "ReadingKeywords": "gml.data.options",
     "SEARCH_SCORES": "gml.scores.registry",

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from gml.errors import UsageError, parameter, quote, unknown_name
 from gml.parameters import FOR_LABELS, LABELS, options_of, owners_of
-from gml.scores.registry import EDGE_PENALTY, SCORES
+from gml.scores.options import EDGE_PENALTY
+from gml.scores.registry import SCORES
 
 if TYPE_CHECKING:
     from gml.counts.counter import Counter

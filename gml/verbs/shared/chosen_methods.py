@@ -12,7 +12,8 @@ from gml.parameters import FOR_LABELS, LABELS, NUMBERS, options_of
 from gml.progress import reporter
 from gml.scores.choosing import check_score_options, check_scores, make_score
 from gml.scores.label_order import OTHERWISE, labels_before_numbers
-from gml.scores.registry import PENALTY, SCORES, SEARCH_SCORES
+from gml.scores.options import PENALTY
+from gml.scores.registry import SCORES, SEARCH_SCORES
 
 if TYPE_CHECKING:
     from gml.counts.counter import Counter
