@@ -112,6 +112,7 @@ bench-check: $(STAMP)
 	$(BIN)/python benchmarks/check_study.py real
 	$(BIN)/python benchmarks/check_study.py numbers
 	$(BIN)/python benchmarks/check_study.py gaussian
+	$(BIN)/python benchmarks/check_study.py mixed
 	$(BIN)/python benchmarks/check_study.py culprits
 	$(BIN)/python benchmarks/check_study.py report
 	$(BIN)/python benchmarks/check_study.py plot

@@ -7,6 +7,7 @@ from collections import defaultdict
 
 import check_culprits
 import check_gaussian
+import check_mixed
 from check_setup import Results, share
 
 ARMS = {
@@ -20,7 +21,7 @@ ARMS = {
 def report():
     """All tables."""
     parts = [*calibration(), *naive(), *power(), *check_culprits.tables(), *real(), *numbers()]
-    return "\n\n".join([*parts, *check_gaussian.report()])
+    return "\n\n".join([*parts, *check_gaussian.report(), *check_mixed.report()])
 
 
 def totals(lines, key):

@@ -5,6 +5,7 @@
     python benchmarks/check_study.py real [--folder data/real]
     python benchmarks/check_study.py numbers     # numbers and duplicates
     python benchmarks/check_study.py gaussian    # models of numbers: all of these
+    python benchmarks/check_study.py mixed       # models of labels and numbers: all of these
     python benchmarks/check_study.py culprits [--sources asia,adult] [--rows 1000] [--scale 0.5]
     python benchmarks/check_study.py report      # Markdown tables of all of them
     python benchmarks/check_study.py plot        # docs/check_*.svg
@@ -49,6 +50,8 @@ def main() -> None:
     numbers.add_argument("--scale", type=float, default=1.0)
     gaussian = commands.add_parser("gaussian")
     gaussian.add_argument("--scale", type=float, default=1.0)
+    mixed = commands.add_parser("mixed")
+    mixed.add_argument("--scale", type=float, default=1.0)
     culprits = commands.add_parser("culprits")
     check_culprits.add_options(culprits)
     commands.add_parser("report")
@@ -73,6 +76,10 @@ def main() -> None:
         import check_gaussian
 
         check_gaussian.run(options.scale)
+    elif options.command == "mixed":
+        import check_mixed
+
+        check_mixed.run(options.scale)
     elif options.command == "culprits":
         check_culprits.run(options.sources, options.rows, options.scale)
     elif options.command == "report":

@@ -101,7 +101,7 @@ def mixed_independence(
     columns = rows.complete([number, other, *kinds, *numbers])
     n = len(columns[0])
     check = independence_check(u, v, given, reference, rows=n)
-    errors = _errors(columns, len(kinds), is_label=other in labels) if n else None
+    errors = errors_within(columns, len(kinds), is_label=other in labels) if n else None
     if errors is None:
         return Question(check)
     products = errors.others * errors.number[:, None]
@@ -143,7 +143,7 @@ def mixed_independence(
 # ---------------------------------------------------------------------- errors
 
 
-def _errors(columns: Sequence[Vector], n_labels: int, *, is_label: bool) -> Errors | None:
+def errors_within(columns: Sequence[Vector], n_labels: int, *, is_label: bool) -> Errors | None:
     """Errors within the configurations of the labels; None if the rows cannot tell."""
     number = standardised(columns[0])
     other = columns[1] if is_label else standardised(columns[1])

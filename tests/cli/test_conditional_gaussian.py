@@ -166,3 +166,20 @@ def test_a_learned_graph_is_fitted_as_it_was_learned(gml, folder):
     assert done.returncode == 0
     kinds = {node["id"]: "levels" in node for node in json.loads(done.stdout)["nodes"]}
     assert kinds == {"sex": True, "age": False, "mass": False}
+
+
+def test_a_check_holds_rows_against_the_model(gml, folder):
+    fitted(gml, "--accept", "-o", "m.json").check_returncode()
+    assert gml("check", "data.csv", "m.json").returncode == 0
+    rows = (folder / "data.csv").read_text().splitlines()
+    cells = [row.split(",") for row in rows[1:]]
+    moved = [rows[0], *(f"{sex},{age},{float(mass) + 15:.3f}" for sex, age, mass in cells)]
+    (folder / "moved.csv").write_text("\n".join(moved) + "\n")
+    for form in ("text", "json", "junit", "sarif", "markdown"):
+        assert gml("check", "moved.csv", "m.json", "-f", form).returncode == 1
+    found = json.loads(gml("check", "moved.csv", "m.json", "-f", "json").stdout)["checks"]
+    of_mass = {check["id"]: check for check in found if check["id"].startswith("tables:mass")}
+    assert {"tables:mass", "tables:mass|sex=f", "tables:mass|sex=m:sd"} <= of_mass.keys()
+    assert "schema:drift:mass" in [c["id"] for c in found if c["status"] == "fail"]
+    gml("count", "data.csv", "-o", "counts", "--pairs").check_returncode()
+    assert "is checked on rows" in error_line(gml("check", "counts", "m.json"), 4)

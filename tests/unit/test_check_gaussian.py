@@ -26,6 +26,7 @@ from gml.gate.structure_checks import PERMUTATION
 from gml.gate.tails import log_f_tail
 from gml.model.bayesnet import BayesNet, LinearGaussian
 from gml.model.regression_rows import counts_within, cut_points
+from tests.gate_reports import by_id, failing, run
 
 EDGES = [("x", "-->", "y"), ("w", "-->", "y"), ("y", "-->", "v")]
 GRAPH = gml.Graph.from_edges(["x", "w", "y", "v"], EDGES)
@@ -58,18 +59,6 @@ def fitted(data, graph=GRAPH):
 @pytest.fixture(scope="module")
 def model():
     return fitted(rows(5000, 0))
-
-
-def run(model, data, **options):
-    return gml.check(data, model, threads=1, **options)
-
-
-def failing(report):
-    return {check.id for check in report.ranked("fail")}
-
-
-def by_id(report):
-    return {check.id: check for check in report.checks}
 
 
 # ---------------------------------------------------------------------- what is kept

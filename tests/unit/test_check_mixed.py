@@ -19,11 +19,11 @@ from gml.gate.acceptance import unknown_ids
 from gml.gate.gaussian_questions import NOTHING_KEPT
 from gml.gate.lines_of_node import lines_of_node
 from gml.gate.mixed_families import groups_without, number_nodes
-from gml.gate.mixed_independences import _errors as errors_within
-from gml.gate.mixed_independences import exchanges_within
+from gml.gate.mixed_independences import errors_within, exchanges_within
 from gml.gate.number_rows import number_rows
 from gml.gate.run import examine
 from gml.model.bayesnet import CPT, BayesNet, ConditionalGaussian
+from tests.gate_reports import by_id, failing, run
 
 LEVELS = {"a": ("x", "y"), "b": ("p", "q", "r"), "c": ("s", "t")}
 NAMES = tuple("abcwuyz")
@@ -71,19 +71,7 @@ def fitted(data, graph=GRAPH, **options):
 
 @pytest.fixture(scope="module")
 def model():
-    return fitted(rows(5000, 0))
-
-
-def run(model, data, **options):
-    return gml.check(data, model, threads=1, **options)
-
-
-def failing(report):
-    return {check.id for check in report.ranked("fail")}
-
-
-def by_id(report):
-    return {check.id: check for check in report.checks}
+    return fitted(rows(5000, 0), GRAPH)
 
 
 def with_column(data, name, column):
