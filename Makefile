@@ -14,7 +14,7 @@ install_extra = PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-v
   'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$(1)"])')
 
 .PHONY: demo test hostile shells test-page fuzz lint format docs pictures bench bench-search \
-  bench-check bench-crossings bench-undirected-structure bench-coverage bench-undirected bench-gibbs bench-l1 bench-pseudo bench-maxent bench-check-undirected bench-rake bench-crf-chains bench-crf sessions sanitize clean
+  bench-check bench-crossings bench-undirected-structure bench-coverage bench-undirected bench-gibbs bench-l1 bench-pseudo bench-maxent bench-check-undirected bench-rake bench-numbers bench-mixed bench-crf-chains bench-crf sessions sanitize clean
 
 $(STAMP): pyproject.toml $(KERNEL)
 	@echo 'installing into $(VENV): about a minute'
@@ -155,6 +155,19 @@ bench-pseudo: $(STAMP)
 	$(BIN)/python benchmarks/undirected_rates.py
 
 ## Time raking against ipfn, which is installed into an environment of its own: minutes.
+bench-numbers: $(STAMP)
+	$(PYTHON) -m venv $(VENV)/causal
+	$(VENV)/causal/bin/pip install --quiet --disable-pip-version-check causal-learn
+	$(BIN)/python benchmarks/pc_gaussian.py --peer $(VENV)/causal/bin/python
+	$(BIN)/python benchmarks/pc_gaussian.py --peer $(VENV)/causal/bin/python --degree 4
+
+## Time searches of mixed tables against pgmpy and pybnesian, in an environment of their own: minutes.
+bench-mixed: $(STAMP)
+	$(PYTHON) -m venv $(VENV)/mixed
+	$(VENV)/mixed/bin/pip install --quiet --disable-pip-version-check pgmpy pybnesian
+	$(BIN)/python benchmarks/mixed_search.py --peer $(VENV)/mixed/bin/python
+	$(BIN)/python benchmarks/mixed_search.py --peer $(VENV)/mixed/bin/python --columns 100 --rows 10000
+
 bench-rake: $(STAMP)
 	$(PYTHON) -m venv $(VENV)/raking
 	$(VENV)/raking/bin/pip install --quiet --disable-pip-version-check ipfn pandas

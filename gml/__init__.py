@@ -61,9 +61,11 @@ if TYPE_CHECKING:
     from gml.model.markovnet import MarkovNet
     from gml.model.sequences.chain_field import ChainField
     from gml.pictures.picture import Picture
-    from gml.scores.registry import EDGE_PENALTY as EDGE_PENALTY
-    from gml.scores.registry import PENALTY as PENALTY
+    from gml.scores.options import EDGE_PENALTY as EDGE_PENALTY
+    from gml.scores.options import PENALTY as PENALTY
     from gml.scores.registry import SCORES
+    from gml.scores.registry import SEARCH_SCORES as SEARCH_SCORES
+    from gml.scores.registry import check_score_options as check_score_options
     from gml.scores.registry import check_scores as check_scores
     from gml.scores.registry import scores_without_ceilings as scores_without_ceilings
     from gml.verbs.average import average
@@ -160,13 +162,14 @@ _PARTS = {
     "DF": "gml.independence.registry",
     "DataError": "gml.errors",
     "Deadline": "gml.progress",
-    "EDGE_PENALTY": "gml.scores.registry",
-    "PENALTY": "gml.scores.registry",
+    "EDGE_PENALTY": "gml.scores.options",
     "Expectation": "gml.model.entropy.constraints",
     "GraphError": "gml.errors",
     "Margin": "gml.model.entropy.constraints",
+    "PENALTY": "gml.scores.options",
     "ReadOptions": "gml.data.options",
     "ReadingKeywords": "gml.data.options",
+    "SEARCH_SCORES": "gml.scores.registry",
     "TableSet": "gml.counts.counter",
     "UsageError": "gml.errors",
     "adjust": "gml.independence.multiplicity",
@@ -175,6 +178,7 @@ _PARTS = {
     "baseline_of": "gml.gate.result",
     "bootstrap_samples": "gml.learners.bootstrap",
     "check_model": "gml.gate.run",
+    "check_score_options": "gml.scores.registry",
     "check_scores": "gml.scores.registry",
     "check_test": "gml.independence.registry",
     "compare_graphs": "gml.graph.comparison",

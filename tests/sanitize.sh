@@ -44,5 +44,6 @@ for instructions in $offered; do
         tests/property/test_statistics.py tests/property/test_permutation.py \
         tests/property/test_row_probability.py tests/property/test_sampling.py tests/unit/test_sample.py \
         tests/property/test_gibbs.py tests/property/test_neighbourhoods.py \
+        tests/property/test_block_regressions.py \
         tests/unit/test_reading.py tests/unit/test_regressions.py tests/unit/test_independence.py
 done

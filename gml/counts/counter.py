@@ -8,6 +8,7 @@ the same numbers as the engine over data in memory. An engine overrides what it 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,7 +25,7 @@ from gml.counts.answers import (
     StratifiedMoments,
     every_configuration,
 )
-from gml.counts.expanded_moments import ExpandedMoments
+from gml.counts.expanded_moments import ExpandedMoments, expanded_labels
 from gml.counts.number_questions import NumberQuestions
 from gml.counts.questions import (
     Family,
@@ -95,11 +96,6 @@ class Counter(NumberQuestions):
         """Count a batch of tables; answers come in the order of the questions."""
 
     # ------------------------------------------------------------------ what it may know besides
-
-    @property
-    def unit(self) -> float:
-        """How many rows a count of 1 stands for; 1 unless rows have fractional weights."""
-        return 1.0
 
     @property
     def missing(self) -> bool:
@@ -190,6 +186,20 @@ class Counter(NumberQuestions):
     def pair_statistics(self, pairs: NDArray[np.int32]) -> TableStatistics:
         """Statistics of many pairs (pairs × 2 column positions)."""
         return self.statistics(TripleArray(np.asarray(pairs, dtype=np.int32).reshape(-1, 2)))
+
+    def expanded_moments(self, columns: Sequence[int]) -> ExpandedMoments:
+        """Moments of numbers and of indicators of levels; of labels alone from their tables."""
+        labels = all(not self.variables[j].is_continuous for j in columns)
+        if self.rows() is not None or self.missing or not labels:
+            return super().expanded_moments(columns)
+        ordered = self.order.sorted(columns)
+        pairs = list(itertools.combinations(ordered, 2))
+        single = self.tables([TableSet((j,)) for j in ordered])
+        return expanded_labels(
+            self.n,
+            {j: counts.table[0] for j, counts in zip(ordered, single, strict=True)},
+            zip(pairs, (c.table[0] for c in self.tables(map(TableSet, pairs))), strict=True),
+        )
 
     def _worth_tables(
         self, families: Sequence[Family]

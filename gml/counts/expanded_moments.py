@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,8 +31,9 @@ from gml.resources import require_memory
 
 # Products of integers of up to this many bits are exact in int64.
 _SMALL_BITS = 31
-# Per entry: five sums, their total as a Python integer, and the correlation.
-_BYTES_PER_ENTRY = 120
+# Per pair of limbs a sum and a part of it; per entry sums by powers, their total, a correlation.
+_BYTES_PER_LIMBS = 24
+_BYTES_PER_ENTRY = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +140,11 @@ class ExpandedMoments:
         return found
 
 
+def bytes_of_matrix(size: int, n_limbs: int) -> int:
+    """Return the memory that a matrix of so many rows takes while it is made."""
+    return _BYTES_PER_LIMBS * n_limbs**2 + _BYTES_PER_ENTRY * size**2
+
+
 def expanded_numbers(moments: Moments, columns: Sequence[int]) -> ExpandedMoments:
     """Return moments of numbers in this form; those of constants have no row.
 
@@ -165,6 +171,44 @@ def expanded_numbers(moments: Moments, columns: Sequence[int]) -> ExpandedMoment
     )
 
 
+def expanded_labels(
+    n: int,
+    singles: Mapping[int, NDArray[np.int64]],
+    pairs: Iterable[tuple[tuple[int, int], NDArray[np.int64]]],
+) -> ExpandedMoments:
+    """Return the moments of indicators of levels from the tables of columns and of their pairs.
+
+    Examples
+    --------
+    >>> singles = {0: np.array([2, 0, 1]), 1: np.array([1, 2])}
+    >>> found = expanded_labels(3, singles, [((0, 1), np.array([[1, 1], [0, 0], [0, 1]]))])
+    >>> found.levels.tolist(), found.cross([0, 1])
+    ([2, 1], [[2, 1], [1, 2]])
+    """
+    wanted = {j: np.flatnonzero(counts)[1:] for j, counts in singles.items()}
+    ends = np.cumsum([0, *map(len, wanted.values())])
+    blocks = {j: np.arange(ends[k], ends[k + 1], dtype=np.int32) for k, j in enumerate(wanted)}
+    size = int(ends[-1])
+    sums = np.zeros((size + 1, size + 1), dtype=np.int64)
+    sums[size, size] = n
+    for j, levels in wanted.items():
+        sums[blocks[j], blocks[j]] = singles[j][levels]
+        sums[blocks[j], size] = sums[size, blocks[j]] = singles[j][levels]
+    for (i, j), table in pairs:
+        counts = table[np.ix_(wanted[i], wanted[j])]
+        sums[np.ix_(blocks[i], blocks[j])] = counts
+        sums[np.ix_(blocks[j], blocks[i])] = counts.T
+    return ExpandedMoments(
+        n,
+        np.repeat(list(wanted), [len(levels) for levels in wanted.values()]).astype(np.int32),
+        np.concatenate([np.empty(0, dtype=np.int32), *wanted.values()]).astype(np.int32),
+        blocks,
+        (0.0,) * size,
+        (0,) * size,
+        IntegerGram((sums,)),
+    )
+
+
 def expanded_moments_of(
     dataset: Dataset,
     columns: Sequence[int],
@@ -187,12 +231,12 @@ def expanded_moments_of(
     weights = None if dataset.weights is None else np.ascontiguousarray(dataset.weights[rows])
     parts = [_expand(dataset, j, rows) for j in columns]
     size = sum(len(part.scales) for part in parts)
+    n_limbs = [limbs_needed(part.largest) for part in parts for _ in part.scales]
     require_memory(
-        _BYTES_PER_ENTRY * size * size,
+        bytes_of_matrix(size, sum(n_limbs)),
         budget,
         f"the correlations of {size} numbers and indicators of levels",
     )
-    n_limbs = [limbs_needed(part.largest) for part in parts for _ in part.scales]
 
     def block(some: slice) -> NDArray[np.int64]:
         pieces = [part.values(some) for part in parts]

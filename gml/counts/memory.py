@@ -376,7 +376,9 @@ class MemoryCounter(Counter):
 
         parts = self._in_chunks(chunk, len(split), self._threads)
         return Residuals.of(
-            [one for part in parts for one in part], [len(numbers) for _, numbers, _ in split]
+            [one for part in parts for one in part],
+            [len(numbers) for _, numbers, _ in split],
+            self.unit,
         )
 
     def _residuals(

@@ -44,6 +44,11 @@ class NumberQuestions(ABC):
         """The most bytes that a table may take."""
         return budget_in_force()
 
+    @property
+    def unit(self) -> float:
+        """How many rows a count of 1 stands for; 1 unless rows have fractional weights."""
+        return 1.0
+
     def rows(self) -> Dataset | None:
         """Return the rows that are counted; None if the engine holds none."""
         return None
@@ -91,7 +96,7 @@ class NumberQuestions(ABC):
             numbers, labels = self.regressors(child, parents)
             found.append(residuals_from_moments(self.moments([*numbers, child], labels)))
             n_numbers.append(len(numbers))
-        return Residuals.of(found, n_numbers)
+        return Residuals.of(found, n_numbers, self.unit)
 
     def regressors(self, child: int, parents: Sequence[int]) -> tuple[list[int], list[int]]:
         """Return the parents of a child of numbers: those that are numbers, and the labels."""

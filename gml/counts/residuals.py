@@ -62,15 +62,17 @@ class Residuals:
         return cls(*(np.concatenate([vars(part)[name] for part in parts]) for name in _FIELDS))
 
     @classmethod
-    def of(cls, found: Sequence[GroupResiduals], n_numbers: Sequence[int]) -> Residuals:
-        """Return the entries of regressions on so many numbers each."""
+    def of(
+        cls, found: Sequence[GroupResiduals], n_numbers: Sequence[int], unit: float
+    ) -> Residuals:
+        """Return the entries of regressions on so many numbers each, a count of 1 being `unit`."""
         fewest = np.array([one.fewest_rows for one in found], dtype=np.int64)
         least = np.array([one.least_pivot for one in found], dtype=np.float64)
         needed = np.array(n_numbers, dtype=np.int64) + 1 + SPARE_ROWS
         return cls(
             np.array([one.n_rows for one in found], dtype=np.int64),
             np.array([one.log_sum for one in found], dtype=np.float64),
-            (fewest >= needed) & (least > 0),
+            (fewest * unit >= needed) & (least > 0),
             np.array([one.n_groups for one in found], dtype=np.int64),
             fewest,
         )
@@ -159,7 +161,9 @@ class GroupedRows:
             group, n_groups = self._grouped(tuple(labels))
             columns = [self._number(j) for j in members]
             found = _within(group, n_groups, columns, self._dataset.weights)
-        return found if found.least_pivot >= _WELL_CONDITIONED else None
+        # Where rows are too few, there is no estimate, however precise it might be.
+        too_few = found.fewest_rows * self._dataset.unit < len(members) + SPARE_ROWS
+        return found if too_few or found.least_pivot >= _WELL_CONDITIONED else None
 
     def _of_complete_rows(self, members: Sequence[int], labels: Sequence[int]) -> GroupResiduals:
         rows = complete_rows(self._dataset, [*members, *labels])

@@ -70,6 +70,11 @@ def has_missing(column: NDArray[Any]) -> bool:
     return int(column.max()) == missing_code(column)
 
 
+def is_constant(numbers: NDArray[np.float64]) -> bool:
+    """Whether a column of numbers has one value in all cells that are not missing."""
+    return bool(np.fmax.reduce(numbers, initial=-np.inf) == np.fmin.reduce(numbers, initial=np.inf))
+
+
 @dataclass(frozen=True)
 class Origin:
     """The table as it was read, before missing values were treated and numbers cut.

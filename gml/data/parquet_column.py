@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import code_type, missing_code
-from gml.data.problems import NotANumber, undeclared
+from gml.data.problems import NotANumber, number_hint, undeclared
 from gml.errors import DataError, parameter, quote
 from gml.kernel.layout import (
     CODES8,
@@ -233,7 +233,8 @@ class ColumnBuilder:
         except (TypeError, ValueError, OverflowError):
             number = float("inf")
         if not np.isfinite(number):
-            raise _Refused(f"{quote(as_label(value))} is not a number")
+            label = as_label(value)
+            raise _Refused(f"{quote(label)} is not a number{number_hint(label)}")
         return number
 
     def _code(self, value: Any) -> int:

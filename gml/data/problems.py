@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from gml.errors import CannotAnswer, DataError, counted, parameter, quote, unknown_name
@@ -19,6 +20,9 @@ from gml.kernel.layout import (
     CsvProblem,
 )
 from gml.kernel.number import number_of, parse_number
+
+_DATE = re.compile(r"\s*\d{1,4}([-/.])\d{1,2}\1\d{1,4}(?!\d)")
+_INFINITY = re.compile(r"\s*[+-]?inf(inity)?\s*", re.IGNORECASE)
 
 
 class NotANumber(DataError):
@@ -64,13 +68,29 @@ def explain_problem(
         bad = problem.value.decode("utf-8", "replace")
         return DataError(f"{place}: column {quote(column)}: {undeclared(bad, declared)}")
     if problem.status == NOT_A_NUMBER:
-        say = f"; say {parameter('decimal', ',')} for a decimal comma"
-        hint = say if b"," in problem.value else ""
+        hint = number_hint(problem.value.decode("utf-8", "replace"))
         return NotANumber(f"{cell}: {value} is not a number{hint}")
     if problem.status == NOT_A_COUNT:
         number = parse_number(problem.value, ".") or 0.0
         return DataError(f"{cell}: {value}, but {weights_must_be(number)}")
     return MemoryError()
+
+
+def number_hint(text: str) -> str:
+    """Say what to do about a text that is no number but might be meant as one.
+
+    Examples
+    --------
+    >>> number_hint("2024-02-29 12:00")
+    '; it looks like a date: leave the column out, or write dates as numbers of days'
+    >>> number_hint("x")
+    ''
+    """
+    if _DATE.match(text):
+        return "; it looks like a date: leave the column out, or write dates as numbers of days"
+    if _INFINITY.fullmatch(text):
+        return f"; infinities have no mean: {parameter('na', text.strip())} makes them missing"
+    return f"; say {parameter('decimal', ',')} for a decimal comma" if "," in text else ""
 
 
 def weights_must_be(number: float) -> str:

@@ -7,7 +7,8 @@ compares means. cg compares variances as well, which makes it reject independenc
 numbers have heavy tails, and gives no result where a configuration of labels is rare. dg is never
 used on labels alone, whose interactions it does not see.
 
-Over a table of labels, this is the test of labels and nothing else.
+Over a table of labels, this is the test of labels and nothing else; otherwise results say which
+test they are of.
 """
 
 from __future__ import annotations
@@ -73,16 +74,13 @@ def described_picks(picked: dict[str, str]) -> str:
     >>> described_picks({"labels": "auto", "numbers": "fisher-z", "a label and a number": "dg"})
     'auto picks fisher-z for numbers, dg where labels and numbers meet, and G or X² for labels'
     """
-    words = [
-        *[f"{picked['numbers']} for numbers"] * ("numbers" in picked),
-        *(
-            f"{test} {_where(picked, test)}"
-            for test in dict.fromkeys(
-                test for situation, test in picked.items() if situation not in _KINDS
-            )
-        ),
-        *["G or X² for labels"] * ("labels" in picked),
-    ]
+    words = []
+    if "numbers" in picked:
+        words.append(f"{picked['numbers']} for numbers")
+    met = [test for situation, test in picked.items() if situation not in _KINDS]
+    words += [f"{test} {_where(picked, test)}" for test in dict.fromkeys(met)]
+    if "labels" in picked:
+        words.append("G or X² for labels")
     *first, last = words
     return f"auto picks {', '.join(first)}{', and ' if first else ''}{last}"
 
@@ -94,21 +92,6 @@ def _where(picked: dict[str, str], test: str) -> str:
     return "where labels and numbers meet" if own == mixed else f"for {' and '.join(own)}"
 
 
-def auto_test(
-    facts: KnownTest, counter: Counter, *, threads: int | None = None, **options: Any
-) -> CounterTest:
-    """Return the test of labels, or one that picks for each question, by the columns."""
-    values = facts.values(options)
-    if any(variable.is_continuous for variable in counter.variables):
-        return AutoTest(facts, counter, threads=threads, **values)
-    if values["transform"] != NONE:
-        raise UsageError(
-            f"{parameter('transform', values['transform'])} is about numbers, and all columns have "
-            f"labels: say which hold numbers ({parameter('numeric')})"
-        )
-    return CalibratedTest(facts, counter, threads=threads, **values)
-
-
 class AutoTest(PValueTest):
     """A test by the kinds of its columns."""
 
@@ -118,12 +101,23 @@ class AutoTest(PValueTest):
         super().__init__(facts, counter, threads=threads, **options)
         self._is_number = np.array([v.is_continuous for v in counter.variables], dtype=bool)
         self._tests: dict[str, OverSomeColumns | CounterTest] = {}
-        if self._options["transform"] == RANK and not self._is_number.all():
+        self._of_labels: CalibratedTest | None = None
+        transform = self._options["transform"]
+        if not self._is_number.any():
+            if transform != NONE:
+                raise UsageError(
+                    f"{parameter('transform', transform)} is about numbers, and all columns have "
+                    f"labels: say which hold numbers ({parameter('numeric')})"
+                )
+            self._of_labels = CalibratedTest(facts, counter, threads=threads, **options)
+        elif transform == RANK and not self._is_number.all():
             # Refused at once, and not when the first such question comes.
             self._test_of("a label and a number")
 
     def batch(self, triples: Sequence[Triple]) -> ResultArrays:
         """Run many tests."""
+        if self._of_labels is not None:
+            return self._of_labels.batch(triples)
         found = ResultArrays.blank(len(triples))
         situations = self._situations(triples)
         places = list(TESTS)

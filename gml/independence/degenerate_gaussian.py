@@ -13,10 +13,10 @@ such a correlation escapes it; an independence given Z whose columns interact ma
 dependence.
 
 Indicators that Z determines count as absent, and so do levels that do not occur; a constant column
-is independent of everything, and a label that Z determines altogether leaves no result. Where an indicator of y is determined by x and Z, but not by Z alone,
-10⁻⁹ stands for what is left of it. Numbers that are functions of other columns are an error
-(`gml.counts.block_regressions`). x and y are in order of their names, but a number comes after a
-label. No result with n ≤ q + a + b + 1.
+is independent of everything, and a label that Z determines altogether leaves no result. Where an
+indicator of y is determined by x and Z, but not by Z alone, 10⁻⁹ stands for what is left of it.
+Numbers that are functions of other columns are an error (`gml.counts.block_regressions`). x and y
+are in order of their names, but a number comes after a label. No result with n ≤ q + a + b + 1.
 """
 
 from __future__ import annotations

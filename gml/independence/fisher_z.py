@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from gml import kernel
 from gml.counts.counter import Counter, ExpandedMoments, Triple, TripleArray
 from gml.counts.exact_algebra import eliminate, require_regular
+from gml.counts.expanded_moments import bytes_of_matrix
 from gml.independence.base import PValueTest, ResultArrays
 from gml.independence.registry import KnownTest
 from gml.independence.transforms import RANK, normal_correlations, transformed
@@ -33,7 +34,8 @@ from gml.kernel.pool import in_order
 from gml.resources import available_threads
 from gml.stopping import check_stopped
 
-_MOST_KEPT = 1000
+_MOST_KEPT = 4000
+_MOST_LIMBS = 3
 _CHUNK = 4096
 # With less of a variance left than this, the regression is made again from exact integers.
 _WELL_CONDITIONED = 1e-3
@@ -52,7 +54,9 @@ class FisherZTest(PValueTest):
         self._of_ranks = self._options["transform"] == RANK
         self._counter = transformed(counter, self._options["transform"], threads)
         self._known: _Correlations | None = None
-        self._keeps = len(self.names) <= _MOST_KEPT and not counter.missing
+        size = len(self.names)
+        fits = size <= _MOST_KEPT and bytes_of_matrix(size, _MOST_LIMBS * size) <= counter.budget
+        self._keeps = fits and not counter.missing
 
     def batch(self, triples: Sequence[Triple]) -> ResultArrays:
         """Run many tests."""

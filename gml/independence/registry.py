@@ -98,9 +98,8 @@ TESTS: dict[str, KnownTest] = {
     for test in (
         KnownTest(
             name="auto",
-            home="gml.independence.automatic:auto_test",
-            summary="G on dense tables, X² by its exact moments on sparse ones; fisher-z for "
-            "numbers, dg where labels and numbers meet",
+            home="gml.independence.automatic:AutoTest",
+            summary="G or, on sparse tables, scaled X²; fisher-z for numbers, dg for both",
             statistic="G",
             scaled_statistic="scaled X²",
             formula="G with adjusted df, or X² scaled; z, or that of dg",

@@ -208,7 +208,7 @@ class Explainer:
         return ", ".join(parts)
 
     def _statistic(self, test: Record) -> str:
-        named = TESTS.get(test.get("test", self._run["test"]))
+        named = TESTS.get(str(test.get("test", self._run["test"])))
         return "statistic" if named is None else named.statistic_at(test["df"])
 
     def _level(self) -> str:

@@ -192,13 +192,16 @@ def add_up(names: Sequence[str], families: Sequence[Family], values: NDArray[np.
 
 def require_varying(counter: Counter, numbers: Sequence[int]) -> None:
     """Refuse columns of numbers that have only one value."""
-    moments = counter.moments(numbers) if len(numbers) else None
-    for k, j in enumerate(numbers):
-        if moments is not None and moments.cross[k][k] == 0:
-            raise DataError(
-                f"column {quote(counter.variables[j].name)} has only one value, so no normal "
-                "distribution fits; leave it out"
-            )
+    for j in numbers:
+        if counter.moments([j]).cross[0][0] == 0:
+            raise one_value(counter.variables[j].name)
+
+
+def one_value(name: str) -> DataError:
+    """Refuse a column of numbers that has only one value."""
+    return DataError(
+        f"column {quote(name)} has only one value, so no normal distribution fits; leave it out"
+    )
 
 
 class FamilyScore(DecomposableScore):

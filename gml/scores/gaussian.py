@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from gml.counts.counter import Counter, Family
 from gml.counts.exact_algebra import eliminate
-from gml.scores.base import FamilyScore, edges_of, require_varying
+from gml.scores.base import FamilyScore, edges_of, one_value
 from gml.scores.registry import KnownScore
 
 _ALPHA_MU = 1.0
@@ -32,8 +32,10 @@ class Bge(FamilyScore):
     def __init__(self, facts: KnownScore, counter: Counter, **options: Any) -> None:
         super().__init__(facts, counter, **options)
         columns = range(len(self.names))
-        require_varying(counter, columns)
         self._moments = counter.moments(columns)
+        for j, name in enumerate(self.names):
+            if self._moments.cross[j][j] == 0:
+                raise one_value(name)
         p = len(self.names)
         self._alpha_w = p + 2.0
         self._t = _ALPHA_MU * (self._alpha_w - p - 1) / (_ALPHA_MU + 1)

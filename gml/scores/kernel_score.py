@@ -9,8 +9,8 @@ with the covariance Σ = EᵀE/n₁ + γI of the residuals there, the n₀ rows 
 up to terms that no parents change (n₀² ln 2π of the paper, and powers of γ). Without parents the
 residuals are the features. The score is the sum over the folds, where the paper has their mean, so
 that every row counts once. λ = γ = `regulariser`: 0.01 in the paper's program, by which every sixth
-pair of independent numbers has an edge at 500 and at 1000 rows; at our 0.001 none of 25 has, and
-dependences that are linear, quadratic, periodic or of the variance alone are all found at 500 rows.
+pair of independent normal numbers has an edge at 500 and at 1000 rows. At our 0.001 none of 25 has
+at 500 rows, and dependences that are linear, quadratic, periodic or of the spread are all found.
 
 The paper works with matrices of rows × rows. Here kernels have low rank (`kernel_features`), so
 that a family takes rows × landmarks² operations; with as many landmarks as rows the two are the

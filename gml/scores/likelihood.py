@@ -46,5 +46,5 @@ class Ebic(Bic):
         super().__init__(facts, counter, **options)
         self._price_of_parent = 2 * self.gamma * math.log(len(self.names))
 
-    def _prices(self, families: Sequence[Family]) -> NDArray[np.float64]:
-        return super()._prices(families) + self._price_of_parent * edges_of(families)
+    def _penalties(self, families: Sequence[Family]) -> NDArray[np.float64]:
+        return super()._penalties(families) + self._price_of_parent * edges_of(families)

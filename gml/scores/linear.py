@@ -37,7 +37,7 @@ from gml import kernel
 from gml.counts.counter import Counter, Family, FamilyArray
 from gml.counts.exact_algebra import exact_shares
 from gml.errors import DataError, parameter
-from gml.scores.base import require_varying
+from gml.scores.base import one_value
 from gml.scores.penalised import AicPrice, BicPrice, LikelihoodScore
 from gml.scores.registry import KnownScore
 
@@ -52,10 +52,7 @@ class LinearLikelihood(LikelihoodScore):
 
     def __init__(self, facts: KnownScore, counter: Counter, **options: Any) -> None:
         super().__init__(facts, counter, **options)
-        numbers = [j for j, v in enumerate(counter.variables) if v.is_continuous]
-        require_varying(counter, numbers)
-        order = counter.order
-        self._moments = counter.expanded_moments(order.positions.tolist())
+        self._moments = counter.expanded_moments(counter.order.positions.tolist())
         ridge: float = self._options["ridge"]
         self._exact = ridge == 0
         correlation = self._moments.correlation
@@ -63,6 +60,9 @@ class LinearLikelihood(LikelihoodScore):
         np.fill_diagonal(self._correlation, 1.0)
         self._log_variances = self._moments.log_variances + math.log1p(ridge)
         blocks = [self._moments.blocks[j] for j in range(len(self.names))]
+        for variable, block in zip(counter.variables, blocks, strict=True):
+            if variable.is_continuous and not len(block):
+                raise one_value(variable.name)
         self._width = np.array([len(block) for block in blocks], dtype=np.int64)
         self._first = np.array([block[0] if len(block) else 0 for block in blocks], dtype=np.int64)
 
@@ -98,9 +98,11 @@ class LinearLikelihood(LikelihoodScore):
     def _of_rows(self, rows: NDArray[np.int32]) -> NDArray[np.float64]:
         """Families with the same number of parents: child, *parents."""
         ordered = np.hstack([self._counter.order.rows(rows[:, 1:]), rows[:, :1]])
+        if len(ordered) <= _FAMILIES_AT_ONCE:
+            return self._of_chunk(ordered)
         step = _FAMILIES_AT_ONCE
         parts = [self._of_chunk(ordered[k : k + step]) for k in range(0, len(ordered), step)]
-        return np.concatenate([np.empty(0), *parts])
+        return np.concatenate(parts)
 
     def _of_chunk(self, ordered: NDArray[np.int32]) -> NDArray[np.float64]:
         """The same: *parents in order of their names, child."""
@@ -115,12 +117,11 @@ class LinearLikelihood(LikelihoodScore):
         own = width[:, -1]
         which = np.repeat(np.arange(len(ordered)), own)
         places = np.arange(len(which)) + np.repeat(starts[1:] - np.cumsum(own), own)
-        with np.errstate(divide="ignore"):
-            logs = np.log(pivots[places]) + self._log_variances[members[places]]
-        log_variance = np.zeros(len(ordered))
-        np.add.at(log_variance, which, logs)
-        if self._exact:
-            doubtful = np.repeat(np.arange(len(ordered)), width.sum(axis=1))[pivots < _LEAST_SHARE]
+        shares = np.maximum(pivots[places], np.finfo(float).tiny)
+        logs = np.log(shares) + self._log_variances[members[places]]
+        log_variance: NDArray[Any] = np.bincount(which, weights=logs, minlength=len(ordered))
+        if self._exact and len(pivots) and pivots.min() < _LEAST_SHARE:
+            doubtful = np.repeat(np.arange(len(ordered)), np.diff(starts))[pivots < _LEAST_SHARE]
             for k in np.unique(doubtful).tolist():
                 log_variance[k] = self._exact_log_variance(ordered[k].tolist())
         found: NDArray[np.float64] = -0.5 * self.n * (own * _LOG_DENSITY + log_variance)

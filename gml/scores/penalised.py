@@ -31,11 +31,11 @@ class LikelihoodScore(FamilyScore):
 
     def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:
         """Score many families."""
-        return self._likelihoods(families) - self._prices(families)
+        return self._likelihoods(families) - self._penalties(families)
 
     def bounded_batch(self, families: Sequence[Family]) -> Bounded:
         """Score many families; ceilings are the most the likelihood can be, less the prices."""
-        prices = self._prices(families)
+        prices = self._penalties(families)
         likelihoods = self._likelihoods(families)
         return likelihoods - prices, self._most(families, likelihoods) - prices
 
@@ -49,7 +49,7 @@ class LikelihoodScore(FamilyScore):
         """Log-likelihoods that each child never exceeds with more parents than these."""
         return self._most_likelihoods(families)
 
-    def _prices(self, families: Sequence[Family]) -> NDArray[np.float64]:
+    def _penalties(self, families: Sequence[Family]) -> NDArray[np.float64]:
         """The prices of families, never less with one more parent."""
         return self._price * self.dimensions(families) if self._price else np.zeros(len(families))
 

@@ -113,7 +113,11 @@ def ranked(
     best = {name: max(found.scores[name] for found in scored) for name in scored[0].scores}
     found = []
     for k in sorted(range(len(scored)), key=lambda k: -decisive[k]):
-        differences = {name: value - best[name] for name, value in scored[k].scores.items()}
+        # Graphs that a score excludes are all alike to it.
+        differences = {
+            name: value - best[name] if value != best[name] else 0.0
+            for name, value in scored[k].scores.items()
+        }
         factors = {name: differences[name] / math.log(10) for name in with_bayes_factors}
         found.append(replace(scored[k], differences=differences, log10_bayes_factors=factors))
     return found

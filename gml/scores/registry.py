@@ -18,11 +18,10 @@ from gml.parameters import (
     LABELS,
     NUMBERS,
     Entry,
-    Option,
     options_of,
     owners_of,
-    prior_rows,
 )
+from gml.scores.options import EDGE_PENALTY, OF_KERNEL, PENALTY, PRIOR_COUNT, RIDGE
 
 if TYPE_CHECKING:
     from gml.counts.counter import Counter
@@ -54,41 +53,6 @@ class KnownScore(Entry):
 
 
 _ANY = (LABELS, NUMBERS)
-_PRIOR_COUNT = prior_rows("prior_count", "Prior rows per cell")
-_OF_KERNEL = (
-    Option(
-        "landmarks",
-        "whole",
-        100,
-        "Most landmarks of a kernel, the rank to which it is approximated",
-        least=1,
-        metavar="M",
-    ),
-    Option(
-        "regulariser",
-        "real",
-        0.001,
-        "Ridge of the kernel regressions and variance of their noise",
-        least=1e-12,
-    ),
-    Option("kernel_folds", "whole", 10, "Folds of the cross-validation", least=2, metavar="K"),
-)
-_RIDGE = Option(
-    "ridge",
-    "real",
-    0.0,
-    "Share of its variance that is added to each column as noise; 0: refuse collinear columns",
-    least=0.0,
-    metavar="SHARE",
-)
-PENALTY = Option(
-    "penalty",
-    "real",
-    1.0,
-    "Factor of the price of a parameter (Tetrad's penalty discount)",
-    least=0.0,
-    metavar="C",
-)
 
 SCORES: dict[str, KnownScore] = {
     score.name: score
@@ -130,7 +94,7 @@ SCORES: dict[str, KnownScore] = {
             home="gml.scores.dirichlet:Bd",
             summary="marginal likelihood, prior rows per cell as given",
             formula="bdeu with α = `prior_count`",
-            options=(_PRIOR_COUNT,),
+            options=(PRIOR_COUNT,),
             equivalent=False,
             bayes_factors=True,
         ),
@@ -190,7 +154,7 @@ SCORES: dict[str, KnownScore] = {
             summary="log-likelihood of linear regressions",
             formula="−n/2·(ln 2πσ² + 1), σ² = SSE/n",
             columns=(NUMBERS,),
-            options=(_RIDGE,),
+            options=(RIDGE,),
             equivalent=True,
             likelihood="loglik-g",
         ),
@@ -200,7 +164,7 @@ SCORES: dict[str, KnownScore] = {
             summary="loglik-g less the number of parameters",
             formula="loglik-g − d, d = |pa| + 2",
             columns=(NUMBERS,),
-            options=(PENALTY, _RIDGE),
+            options=(PENALTY, RIDGE),
             equivalent=True,
             likelihood="loglik-g",
         ),
@@ -210,7 +174,7 @@ SCORES: dict[str, KnownScore] = {
             summary="loglik-g less half of ln n for each parameter",
             formula="loglik-g − ½ ln n·d, d = |pa| + 2",
             columns=(NUMBERS,),
-            options=(PENALTY, _RIDGE),
+            options=(PENALTY, RIDGE),
             equivalent=True,
             bayes_factors=True,
             likelihood="loglik-g",
@@ -232,7 +196,7 @@ SCORES: dict[str, KnownScore] = {
             summary="log-likelihood of linear regressions, labels as indicators of their levels",
             formula="−n/2·Σ(ln 2πσ² + 1) over the columns of x, each given pa and those before it",
             columns=_ANY,
-            options=(_RIDGE,),
+            options=(RIDGE,),
             equivalent=True,
             likelihood="loglik-dg",
         ),
@@ -242,7 +206,7 @@ SCORES: dict[str, KnownScore] = {
             summary="loglik-dg less the number of parameters",
             formula="loglik-dg − d, d = Σ(regressors + 2)",
             columns=_ANY,
-            options=(PENALTY, _RIDGE),
+            options=(PENALTY, RIDGE),
             equivalent=True,
             likelihood="loglik-dg",
         ),
@@ -252,7 +216,7 @@ SCORES: dict[str, KnownScore] = {
             summary="loglik-dg less half of ln n for each parameter",
             formula="loglik-dg − ½ ln n·d, d = Σ(regressors + 2)",
             columns=_ANY,
-            options=(PENALTY, _RIDGE),
+            options=(PENALTY, RIDGE),
             equivalent=True,
             bayes_factors=True,
             likelihood="loglik-dg",
@@ -299,7 +263,7 @@ SCORES: dict[str, KnownScore] = {
             summary="cross-validated likelihood of regressions between kernels, for small tables",
             formula="−½ Σ_folds (n₀ ln |Σ/γ| + Σ eᵀΣ⁻¹e), Huang et al. (2018) in low rank",
             columns=_ANY,
-            options=_OF_KERNEL,
+            options=OF_KERNEL,
             equivalent=False,
             likelihood="kernel",
             ceilings=False,
@@ -314,12 +278,12 @@ SCORES: dict[str, KnownScore] = {
 -326.15
 """
 
-EDGE_PENALTY = Option(
-    "edge_penalty",
-    "real",
-    0.0,
-    "Structure prior: nats that each edge costs; 0: all graphs alike",
-)
+SEARCH_SCORES = {(LABELS,): "bic", (NUMBERS,): "bic-g", _ANY: "bic-dg"}
+POSTERIOR_SCORES = {(LABELS,): "bdeu", (NUMBERS,): "bge", _ANY: "bic-dg"}
+"""The scores of searches and of posteriors unless told otherwise, by the kinds of the columns.
+
+Posteriors are over marginal likelihoods, of which bic is but a rough approximation.
+"""
 
 
 def make_score(
@@ -366,6 +330,13 @@ def check_scores(names: Sequence[str], given: Iterable[str]) -> None:
             )
     for option in given:
         _check_option(option, names)
+
+
+def check_score_options(names: Sequence[str], given: Iterable[str]) -> None:
+    """Refuse parameters that mean nothing to any of some scores, the first of which is named."""
+    for option in given:
+        if not set(owners_of(SCORES, option)) & set(names):
+            _check_option(option, names[:1])
 
 
 def _check_option(option: str, names: Sequence[str]) -> None:

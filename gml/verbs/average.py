@@ -13,7 +13,7 @@ from gml.independence.registry import TESTS
 from gml.learners.averaging import Averaged
 from gml.parameters import options_of, owners_of
 from gml.progress import Deadline
-from gml.scores.registry import SCORES
+from gml.scores.registry import POSTERIOR_SCORES, SCORES, SEARCH_SCORES
 from gml.verbs.shared.averaged_learners import (
     BY,
     BY_ORDERS,
@@ -22,8 +22,6 @@ from gml.verbs.shared.averaged_learners import (
     MOST_PARENTS,
 )
 from gml.verbs.shared.chosen_methods import (
-    POSTERIOR_SCORES,
-    SEARCH_SCORES,
     choose_score,
     choose_test,
     score_of_numbers,
@@ -43,6 +41,7 @@ from gml.verbs.shared.over_samples import (
     over_samples,
 )
 from gml.verbs.shared.pc_settings import ALPHA, PcSettings, require_average, takes_seed
+from gml.verbs.shared.picked_tests import tests_picked
 from gml.verbs.shared.recording import described, learned_by, records_keywords
 from gml.verbs.shared.structure_names import STRUCTURES_AVERAGED
 from gml.verbs.shared.undirected_structures import choose_structure
@@ -202,6 +201,8 @@ def average(
     else:
         replicates = BOOTSTRAP if bootstrap is None else bootstrap
         settings |= {"bootstrap": replicates, "seed": seed or 0, **learner.shown}
+        if isinstance(learner, PcOnSamples):
+            settings |= tests_picked(learner.settings.test, counter)
         averaged, found = over_samples(
             counter, learner, replicates, seed or 0, limits, parameter("by", by)
         )

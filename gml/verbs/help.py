@@ -101,7 +101,8 @@ Content = tuple[str, list[dict[str, Any]]]
 def _tests() -> Content:
     about = (
         f"Tests of independence of x and y given Z, for {parameter('test')}. A test for labels "
-        "counts a table; one for numbers uses covariances."
+        "counts a table; one for numbers uses covariances; one for both turns labels into "
+        "indicators of levels, or into groups of rows."
     )
     return about, [_test_entry(test) for test in TESTS.values()]
 

@@ -29,6 +29,7 @@ from gml.verbs.shared.chosen_methods import (
 from gml.verbs.shared.data_input import Data, open_data
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.knowledge_input import Arcs, Tiers, known_of
+from gml.verbs.shared.picked_tests import tests_picked
 from gml.verbs.shared.recording import described, learned_by, records_keywords
 from gml.verbs.shared.sparse_tables import warn_of_sparse_tables
 
@@ -120,6 +121,7 @@ def imap(
         result = minimal_imap(made, order, alpha=chosen.alpha, knowledge=told, **limits)
         warn_of_sparse_tables(chosen.name, result.strained)
         settings |= {"test": chosen.name, "alpha": chosen.reported_alpha}
+        settings |= tests_picked(chosen, counter)
         found: dict[str, Any] = {"tests": result.asked}
     else:
         told = chosen.limited(told, counter.variables)

@@ -26,6 +26,7 @@ from gml.verbs.shared.data_input import Data, is_data, open_data, require_decide
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.knowledge_input import Arcs, Tiers, known_of
 from gml.verbs.shared.pc_settings import ALPHA, PcSettings, require_average, takes_seed
+from gml.verbs.shared.picked_tests import tests_picked
 from gml.verbs.shared.recording import described, learned_by, records_keywords
 
 if TYPE_CHECKING:
@@ -169,7 +170,8 @@ def pc(
     )
     names = [v.name for v in counter.variables]
     known = known_of(names, knowledge, require, forbid, tiers)
-    learning = learned_by("pc", counter, settings.shown, known, asked)
+    shown = {**settings.shown, **tests_picked(chosen, counter)}
+    learning = learned_by("pc", counter, shown, known, asked)
     if bootstrap is not None:
         from gml.verbs.shared.over_samples import Limits, PcOnSamples, over_samples
 
@@ -182,7 +184,7 @@ def pc(
     result = _logged(
         lambda log: settings.learn(counter, threads, knowledge=known, deadline=deadline, log=log),
         test_log,
-        (names, settings.shown, known),
+        (names, shown, known),
     )
     _report(result)
     learning = learning.also(

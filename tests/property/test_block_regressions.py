@@ -196,6 +196,22 @@ def test_residuals_within_groups_agree(seed: int, weighted: bool) -> None:
         assert found.n[k] == exact.n_rows == counter.n
 
 
+@pytest.mark.parametrize("factor", [1e-250, 1e-30, 1e30, 1e250])
+def test_tiny_and_huge_numbers(factor: float) -> None:
+    data = mixed_table(2)
+    columns = tuple(
+        cells * factor if variable.name == "x" else cells
+        for variable, cells in zip(data.variables, data.columns, strict=True)
+    )
+    scaled = MemoryCounter(Dataset(data.variables, columns))
+    families = [(0, ()), (0, (1, 4)), (2, (0, 3))]
+    found, plain = scaled.residuals(families), MemoryCounter(data).residuals(families)
+    shift = 2 * data.n * math.log(factor)
+    assert np.allclose(found.log_sum - [shift, shift, 0.0], plain.log_sum, rtol=1e-11)
+    expected = MemoryCounter(data).expanded_moments(range(6)).correlation
+    assert np.allclose(scaled.expanded_moments(range(6)).correlation, expected, atol=1e-13)
+
+
 def test_residuals_are_those_of_least_squares() -> None:
     data = mixed_table(3)
     counter = MemoryCounter(data)

@@ -422,6 +422,22 @@ ANSWERS = {
         engine.moments(at(engine, "ab"), given=at(engine, "ec")),
         engine.moments(at(engine, "b"), given=at(engine, "d")),
     ],
+    "expanded_moments": lambda engine: [
+        [found.n, found.levels, found.correlation, found.log_variances]
+        for found in (engine.expanded_moments(at(engine, names)) for names in ("ab", "dcab"))
+    ],
+    "residuals": lambda engine: [
+        (found.n, found.log_sum.round(9), found.sufficient, found.groups, found.fewest)
+        for found in [
+            engine.residuals(
+                [
+                    (*at(engine, "a"), at(engine, "ec")),
+                    (*at(engine, "b"), at(engine, "ad")),
+                    (*at(engine, "b"), ()),
+                ]
+            )
+        ]
+    ],
     "recoded": lambda engine: list(
         engine.recoded({"d": (("v", "xy"), np.array([1, 1]))}).tables(
             [

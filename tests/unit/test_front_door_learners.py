@@ -474,8 +474,15 @@ def test_numbers_beside_labels(tmp_path):
     rng = np.random.default_rng(3)
     x = rng.normal(size=300)
     frame = pd.DataFrame({"x": x, "y": x + rng.normal(size=300), "g": rng.choice(["a", "b"], 300)})
-    with pytest.raises(UsageError, match="'x'"):
-        gml.pc(frame, numeric="x", bins=3)
+    found = gml.pc(frame, numeric="x", bins=3).graph
+    assert [(edge.source, edge.target) for edge in found.edges()] == [(0, 1)]
+    assert found.learning["settings"]["picked"] == {
+        "labels": "auto",
+        "two labels given numbers": "dg",
+        "a label and a number": "dg",
+    }
+    with pytest.raises(UsageError, match="g needs labels, and column 'x' has numbers"):
+        gml.pc(frame, test="g", numeric="x", bins=3)
     assert gml.pc(frame, test="fisher-z", columns=["x", "y"]).graph.n_edges == 1
     assert gml.ges(frame, score="bge", exclude="g").graph.n_edges == 1
     with pytest.raises(DataError, match="data row 1: column 'g': '.' is not a number"):

@@ -27,7 +27,8 @@ from gml.cli.shared.test_options import test_options
     "  gml indtest survey.csv --all-pairs --adjust holm -f csv\n"
     "  gml indtest survey.csv --implied model.dot --adjust bh\n"
     "  gml indtest small.csv A B --test permutation --permutations 20000 --seed 1\n"
-    "  gml indtest heights.csv father son --test fisher-z\n"
+    "  gml indtest heights.csv father son --test fisher-z --transform rank\n"
+    "  gml indtest people.csv age sex --given income --numeric age,income\n"
     "\n\b\n"
     "Exit codes with --expect: 0 as expected, 1 not, 4 the data cannot tell.",
 )

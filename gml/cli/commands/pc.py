@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     "  gml pc survey.csv --test-log log.jsonl -o graph.dot && gml explain log.jsonl Age Income\n"
     "  gml pc survey.csv --bootstrap 100 -o strengths.json\n"
     "  gml pc heights.csv --test fisher-z --dag -o dag.json\n"
+    "  gml pc people.csv --numeric age,income         # numbers beside labels\n"
     "\n\b\n"
     "Exit code 5: stopped by --max-seconds; the graph so far was written.",
 )

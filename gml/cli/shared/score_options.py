@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from gml import EDGE_PENALTY, SCORES, check_scores
+from gml import EDGE_PENALTY, SCORES, SEARCH_SCORES, check_score_options, check_scores
 from gml.cli.shared.declared_options import click_option
 from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.option_groups import SCORE
@@ -65,8 +65,11 @@ def score_options(
                     raise UsageError("--score must name one score to search by")
                 keywords = {**keywords, "score": names[0]}
             if not shared:
-                chosen = ["bic"] if names is None else names
-                check_scores(chosen, [name for name in keywords if name in of_scores])
+                given = [name for name in keywords if name in of_scores]
+                if names is None:
+                    check_score_options([*SEARCH_SCORES.values()], given)
+                else:
+                    check_scores(names, given)
             return function(*args, keywords=keywords, **kwargs)
 
         return declare(wrapper)  # type: ignore[return-value]

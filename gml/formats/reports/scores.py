@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from gml.formats.content_hash import NO_INPUTS, Hashes
@@ -17,13 +18,13 @@ def as_object(scored: ScoredGraph) -> dict[str, Any]:
     """Return the JSON object of a graph."""
     found: dict[str, Any] = {
         "graph": scored.graph,
-        "scores": scored.scores,
+        "scores": _finite(scored.scores),
         "dim": _whole(scored.dim),
     }
     if scored.differences:
-        found["differences"] = scored.differences
+        found["differences"] = _finite(scored.differences)
     if scored.log10_bayes_factors:
-        found["log10_bayes_factors"] = scored.log10_bayes_factors
+        found["log10_bayes_factors"] = _finite(scored.log10_bayes_factors)
     if scored.heldout is not None:
         found["heldout"] = scored.heldout
     if scored.prediction is not None:
@@ -31,13 +32,18 @@ def as_object(scored: ScoredGraph) -> dict[str, Any]:
     if scored.is_baseline:
         found["baseline"] = True
     if scored.nodes is not None:
-        found["nodes"] = scored.nodes
+        found["nodes"] = {node: _finite(values) for node, values in scored.nodes.items()}
     if scored.explained is not None:
         found["explain"] = {
-            node: {"entropy": entropy, "information": information}
+            node: _finite({"entropy": entropy, "information": information})
             for node, (entropy, information) in scored.explained.items()
         }
     return found
+
+
+def _finite(values: Mapping[str, float]) -> dict[str, float | None]:
+    """The values, null for a graph or family that a score excludes."""
+    return {name: value if math.isfinite(value) else None for name, value in values.items()}
 
 
 def _whole(number: float) -> int | float:

@@ -73,7 +73,7 @@ def residuals_within(
         share, left = _least_share(cells[rows], counts[rows], n)
         least = min(least, share)
         if share > 0:
-            log_sum += n * math.log(math.ldexp(left, -2 * scale) / n)
+            log_sum += n * (math.log(left / n) - 2 * scale * math.log(2))
     return GroupResiduals(log_sum, least, min(sizes, default=0), len(sizes), sum(sizes))
 
 

@@ -5,6 +5,9 @@
 
 #include "stop.h"
 
+/* Sums of products of 126 bits times 4 to this power are doubles. */
+#define SMALL_SCALE 400
+
 static size_t longest_set(const int64_t *starts, size_t n_sets)
 {
     size_t longest = 0;
@@ -178,6 +181,14 @@ static double least_share(const __int128 *products, const __int128 *sums, int64_
     return least;
 }
 
+/* ln of a variance in units of 4^-scale, which itself may be beyond what a double holds. */
+static double log_variance(double variance, int scale)
+{
+    if (scale > -SMALL_SCALE && scale < SMALL_SCALE)
+        return log(ldexp(variance, -2 * scale));
+    return log(variance) - 2 * scale * M_LN2;
+}
+
 int residuals_within(const int32_t *group, size_t n_rows, size_t n_groups, const int64_t *const *columns,
                      size_t n_columns, const int64_t *weights, int scale, group_residuals *found)
 {
@@ -204,7 +215,7 @@ int residuals_within(const int32_t *group, size_t n_rows, size_t n_groups, const
         if (share < found->least_pivot)
             found->least_pivot = share;
         if (share > 0)
-            found->log_sum += (double)n * log(ldexp(left, -2 * scale) / (double)n);
+            found->log_sum += (double)n * log_variance(left / (double)n, scale);
     }
     free(factor);
     free_sums(&sums);

@@ -11,7 +11,14 @@ from gml.independence.registry import TESTS, check_test
 from gml.parameters import FOR_LABELS, LABELS, NUMBERS, options_of
 from gml.progress import reporter
 from gml.scores.label_order import labels_before_numbers, member_with_labels_first
-from gml.scores.registry import PENALTY, SCORES, check_scores, make_score
+from gml.scores.options import PENALTY
+from gml.scores.registry import (
+    SCORES,
+    SEARCH_SCORES,
+    check_score_options,
+    check_scores,
+    make_score,
+)
 
 if TYPE_CHECKING:
     from gml.counts.counter import Counter
@@ -27,13 +34,6 @@ if TYPE_CHECKING:
 DEFAULT_TEST = "auto"
 DEFAULT_SCORE = "bic"
 """What learners use unless told otherwise."""
-
-SEARCH_SCORES = {(LABELS,): DEFAULT_SCORE, (NUMBERS,): "bic-g", (LABELS, NUMBERS): "bic-dg"}
-POSTERIOR_SCORES = {(LABELS,): "bdeu", (NUMBERS,): "bge", (LABELS, NUMBERS): "bic-dg"}
-"""The scores of searches and of posteriors unless told otherwise, by the kinds of the columns.
-
-Posteriors are over marginal likelihoods, of which bic is but a rough approximation.
-"""
 
 
 class ChosenTest(NamedTuple):
@@ -107,8 +107,8 @@ class ChosenScore(NamedTuple):
         if self.by_kinds is None or kinds not in self.by_kinds:
             return self
         name = self.by_kinds[kinds]
+        check_scores([name], self.options)
         if NUMBERS in kinds:
-            check_scores([name], self.options)
             numbers = sum(variable.is_continuous for variable in variables)
             what = f"{numbers} of {counted(len(variables), 'column')}"
             are = "is a number" if numbers == 1 else "are numbers"
@@ -205,8 +205,8 @@ def _equivalent_bayes_factors(columns: Sequence[str]) -> list[str]:
 
 
 def test_of_numbers() -> str:
-    """Return a test that takes columns as numbers, for advice."""
-    return parameter("test", next(n for n, test in TESTS.items() if NUMBERS in test.columns))
+    """Return a test that takes undeclared columns as numbers, for advice."""
+    return parameter("test", next(n for n, test in TESTS.items() if LABELS not in test.columns))
 
 
 def score_of_numbers() -> str:
@@ -221,19 +221,19 @@ def choose_score(
     by_kinds: Mapping[tuple[str, ...], str] = SEARCH_SCORES,
 ) -> tuple[ChosenScore, dict[str, Any]]:
     """Check the options of one score, which the columns choose if it has no name."""
-    (chosen,), rest = choose_scores(
-        [by_kinds[LABELS,] if name is None else name], edge_penalty, options
-    )
-    return (chosen._replace(by_kinds=by_kinds) if name is None else chosen), rest
+    if name is not None:
+        (chosen,), rest = choose_scores([name], edge_penalty, options)
+        return chosen, rest
+    own, rest = _split_options(options)
+    check_score_options([*by_kinds.values()], [*own, *(key for key in rest if key in FOR_LABELS)])
+    return ChosenScore(by_kinds[LABELS,], own, edge_penalty, by_kinds), rest
 
 
 def choose_scores(
     names: Sequence[str], edge_penalty: float, options: Mapping[str, Any]
 ) -> tuple[list[ChosenScore], dict[str, Any]]:
     """Check the options of scores, and return them and the keywords that are not their options."""
-    of_scores = options_of(SCORES)
-    own = {key: value for key, value in options.items() if key in of_scores}
-    rest = {key: value for key, value in options.items() if key not in of_scores}
+    own, rest = _split_options(options)
     check_scores(names, [*own, *(key for key in rest if key in FOR_LABELS)])
     chosen = []
     for name in names:
@@ -241,3 +241,10 @@ def choose_scores(
         fitting = {key: value for key, value in own.items() if key in taken}
         chosen.append(ChosenScore(name, fitting, edge_penalty))
     return chosen, rest
+
+
+def _split_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The options of scores among keywords, and the others."""
+    of_scores = options_of(SCORES)
+    own = {key: value for key, value in options.items() if key in of_scores}
+    return own, {key: value for key, value in options.items() if key not in of_scores}

@@ -16,7 +16,7 @@ from gml.counts.memory import MemoryCounter
 from gml.counts.open_count_file import is_counted, open_counts
 from gml.counts.recoding import with_declared
 from gml.data.columns import Choice
-from gml.data.dataset import Dataset, Variable
+from gml.data.dataset import Dataset, Variable, is_constant
 from gml.data.frames import is_frame
 from gml.data.levels import NA_LEVEL
 from gml.data.missing import FRAME, why_empty
@@ -300,7 +300,17 @@ def _warn_of_levels(counter: Counter, takes_numbers: str | None) -> None:
             f"numbers ({takes_numbers})"
         )
     constant = [v.name for v in counter.variables if v.levels is not None and len(v.levels) < 2]
+    constant += _constant_numbers(counter)
     if constant:
         reporter().warn(
             f"only one value, so independent of everything: {listing(sorted(constant))}"
         )
+
+
+def _constant_numbers(counter: Counter) -> list[str]:
+    """The columns of numbers that have only one."""
+    rows = counter.rows()
+    if rows is None:
+        return []
+    numbers = [j for j, variable in enumerate(rows.variables) if variable.is_continuous]
+    return [rows.names[j] for j in numbers if is_constant(rows.columns[j])]

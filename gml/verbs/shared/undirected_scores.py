@@ -14,8 +14,8 @@ from gml.counts.counter import Counter, rows_counted
 from gml.errors import UsageError, parameter
 from gml.graph.chordal import maximal_cliques, perfect_sequence
 from gml.progress import reporter
+from gml.scores.options import PENALTY
 from gml.scores.ranking import ScoredGraph
-from gml.scores.registry import PENALTY
 from gml.verbs.shared.chosen_methods import ChosenScore
 from gml.verbs.shared.graph_input import GivenGraph
 

@@ -1,0 +1,142 @@
+"""Tests of numbers beside labels on the command line: what is picked, said, written and refused."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def table(tmp_path):
+    """200 rows of three labels and three numbers, a few cells missing in a copy."""
+    rng = np.random.default_rng(11)
+    group, sort, side = rng.integers(0, 3, 200), rng.integers(0, 2, 200), rng.integers(0, 2, 200)
+    size = rng.normal(size=200) + group
+    weight = 1e6 + 2 * size + rng.normal(size=200)
+    age = np.round(30 + 10 * rng.random(200) + 3 * sort)
+    lines = [
+        f"{'xyz'[g]},{'mn'[s]},{'pq'[d]},{a!r},{b!r},{c:g}"
+        for g, s, d, a, b, c in zip(
+            group, sort, side, size.tolist(), weight.tolist(), age, strict=True
+        )
+    ]
+    header = "group,sort,side,size,weight,age\n"
+    (tmp_path / "d.csv").write_text(header + "\n".join(lines) + "\n")
+    gaps = [line if k % 9 else "," + line.partition(",")[2] for k, line in enumerate(lines)]
+    gaps = [line if k % 7 else line.rpartition(",")[0] + "," for k, line in enumerate(gaps)]
+    (tmp_path / "gaps.csv").write_text(header + "\n".join(gaps) + "\n")
+    order = rng.permutation(200)
+    shuffled = [",".join(reversed(lines[k].split(","))) for k in order]
+    (tmp_path / "shuffled.csv").write_text(
+        ",".join(reversed(header.strip().split(","))) + "\n" + "\n".join(shuffled) + "\n"
+    )
+    return tmp_path
+
+
+NUMERIC = ("--numeric", "size,weight,age")
+
+
+def test_pc_says_what_it_picks(gml, table):
+    done = gml("pc", "d.csv", *NUMERIC, "-f", "json", "--test-log", "log.jsonl")
+    assert done.returncode == 0
+    said = b"gml: auto picks fisher-z for numbers, dg where labels and numbers meet, and G or X"
+    assert said in done.stderr
+    settings = json.loads(done.stdout)["graph"]["learning"]["settings"]
+    assert settings["picked"] == {
+        "labels": "auto",
+        "numbers": "fisher-z",
+        "two labels given numbers": "dg",
+        "a label and a number": "dg",
+        "two numbers given labels": "dg",
+    }
+    records = [json.loads(line) for line in (table / "log.jsonl").read_text().splitlines()]
+    assert {r["test"] for r in records if r["record"] == "test"} == {"auto", "dg", "fisher-z"}
+    explained = gml("explain", "log.jsonl", "group", "weight")
+    assert explained.returncode == 0 and "Λ" in explained.stdout.decode()
+
+
+def test_bytes_do_not_depend_on_seeds_threads_or_order(gml_process, table):
+    outputs = set()
+    for seed, threads in (("0", "1"), ("1", "2"), ("2", "3")):
+        done = gml_process(
+            "indtest", "d.csv", "--all-pairs", "--given", "side", *NUMERIC, "-f", "csv",
+            "--threads", threads, env={"PYTHONHASHSEED": seed},
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        outputs.add(done.stdout)
+    done = gml_process(
+        "indtest", "shuffled.csv", "--all-pairs", "--given", "side", *NUMERIC, "-f", "csv"
+    )
+    outputs.add(done.stdout)
+    assert len(outputs) == 1
+
+
+@pytest.mark.parametrize("test", ["auto", "dg", "cg", "fisher-z"])
+def test_missing_values(gml, table, test):
+    given = ("--given", "age") if test == "fisher-z" else ("--given", "group,age")
+    ask = ("indtest", "gaps.csv", "size", "weight", *given, *NUMERIC, "--test", test, "-f", "json")
+    assert gml(*ask).returncode == 3
+    rows = [
+        json.loads(gml(*ask, "--missing", how).stdout)["results"] for how in ("drop", "available")
+    ]
+    assert rows[0] == rows[1]
+    refused = gml(*ask, "--missing", "level")
+    assert refused.returncode == 2
+    assert b"'age' has numbers, not levels" in refused.stderr
+
+
+def test_cg_refuses_two_labels_given_a_number(gml, table):
+    done = gml("indtest", "d.csv", "group", "sort", "-z", "age", *NUMERIC, "--test", "cg")
+    assert done.returncode == 2
+    assert b"given numbers ('age'): use --test auto or --test dg" in done.stderr
+    assert gml("pc", "d.csv", *NUMERIC, "--test", "cg", "--max-cond", "0").returncode == 0
+
+
+def test_bootstrap_and_imap(gml, table):
+    done = gml("pc", "d.csv", *NUMERIC, "--bootstrap", "4", "-f", "json")
+    assert done.returncode == 0 and b"auto picks" in done.stderr
+    done = gml(
+        "imap", "d.csv", "--order", "group,sort,side,size,weight,age", *NUMERIC, "-f", "json"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "picked" in json.loads(done.stdout)["graph"]["learning"]["settings"]
+    assert gml("average", "d.csv", "--by", "pc", *NUMERIC, "--bootstrap", "4").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        ("2024-02-29", "'2024-02-29' is not a number; it looks like a date"),
+        ("29.02.2024 12:00", "it looks like a date"),
+        ("inf", "'inf' is not a number; infinities have no mean"),
+        ("much", "line 3: column 'a': 'much' is not a number"),
+    ],
+)
+def test_what_is_no_number(gml, tmp_path, cell, said):
+    (tmp_path / "bad.csv").write_text(f"a,b\n1,x\n{cell},y\n2,x\n")
+    done = gml("indtest", "bad.csv", "a", "b", "--numeric", "a")
+    assert done.returncode == 3
+    assert said in done.stderr.decode()
+
+
+def test_constant_and_collinear_columns_are_named(gml, table):
+    rows = (table / "d.csv").read_text().splitlines()
+    lines = [f"{row},7,{float(row.split(',')[3]) * 2!r}" for row in rows[1:]]
+    (table / "more.csv").write_text("\n".join([rows[0] + ",flat,twice", *lines]) + "\n")
+    numeric = ("--numeric", "size,weight,age,flat,twice")
+    done = gml("pc", "more.csv", *numeric)
+    assert done.returncode == 3
+    assert b"only one value, so independent of everything: 'flat'" in done.stderr
+    assert b"the correlations of 'size', 'twice' are perfect" in done.stderr
+    assert gml("pc", "more.csv", *numeric, "--exclude", "twice").returncode == 0
+
+
+def test_adult(gml, shared):
+    done = gml(
+        "pc", shared / "data/real/adult.csv.gz", "--numeric", "age,hours-per-week", "--missing", "drop",
+        "--exclude", "fnlwgt,education-num,capital-gain,capital-loss", "--max-cond", "1", "-f", "json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert b"auto picks" in done.stderr
