@@ -10,9 +10,9 @@ new table. *Inside* nulls are in the model of each test: numbers linear in numbe
 labels with normal errors, labels from tables of labels. *Outside* ones are not: errors of Laplace's
 or Student's (3) distribution, a standard deviation that triples with Z, numbers quadratic in Z,
 labels by a logit of numbers, two labels driven by the XOR of two given ones. Alternatives: linear,
-quadratic, sine, heteroscedastic, interaction (with a label of Z), and mixed (a label by a logit of a
-number). Rejections are counted at 0.01 and 0.05. Results go to benchmarks/results/mixed_levels.jsonl,
-one line per cell and test, and are not computed twice.
+quadratic, sine, heteroscedastic, interaction (with a label of Z), and mixed (a number shifted by a
+label). Rejections are counted at 0.01 and 0.05. Results go to results/mixed_levels.jsonl, one line
+per cell and test, and are not computed twice.
 """
 
 from __future__ import annotations
@@ -117,8 +117,9 @@ def _related(law, kinds, x, y, labels, levels, rng):
 
 
 def p_of_gml(name, columns):
-    import gml
     from mixed_structure import as_dataset
+
+    import gml
 
     dataset = as_dataset(columns)
     test = gml.TESTS[name](gml.MemoryCounter(dataset, threads=1))
@@ -158,7 +159,7 @@ def p_of_peer(name, columns):
 
         kind = PillaiTrace if name == "pgmpy pillai" else LogLikelihood
         test = kind(frame)
-        test("x", "y", given, boolean=False) if hasattr(test, "__call__") else None
+        test("x", "y", given, boolean=False) if callable(test) else None
         return float(test.p_value_)
     import pyarrow as pa
     import pybnesian as pb
@@ -196,7 +197,7 @@ def count(name, cell, draws, p_of):
     for _ in range(draws):
         columns = draw(law, kinds, n_given, levels, rows, rng)
         p = p_of(name, columns)
-        if p is None or not p == p:
+        if p is None or p != p:
             unanswered += 1
             continue
         for k, alpha in enumerate(ALPHAS):
@@ -222,7 +223,7 @@ def report():
     """Per law, kinds and rows: the range of rejections at 0.01 over |Z| and levels."""
     table = defaultdict(list)
     for r in load():
-        law, kinds, n_given, _, rows = r["cell"]
+        law, kinds, _n_given, _, rows = r["cell"]
         answered = r["draws"] - r["unanswered"]
         if answered:
             table[law, kinds, rows, r["test"]].append(r["rejected"][0] / answered)
