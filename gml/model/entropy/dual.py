@@ -9,8 +9,8 @@ The features are the contrasts of the margins' terms and those of the other cons
 order. Where cells are impossible, some directions change nothing: no step has a part along them
 (`nothing`), so that from 0 the solution is the shortest one. A feature that the ones before it
 determine, on what is possible, is not used, and has the multiplier 0; upper and lower bounds are
-held against equations alone. Bounds that leave one another no room (polytope.py) are equations here,
-whose multipliers may be negative until prices.py has chosen those that are reported.
+held against equations alone. Bounds that leave one another no room (polytope.py) are equations
+here, whose multipliers may be negative until prices.py has chosen those that are reported.
 """
 
 from __future__ import annotations

@@ -143,10 +143,10 @@ def _least(matrix: Table, target: Vector) -> Vector | None:
     """
     from scipy.optimize import nnls
 
-    shortest: Vector = np.linalg.lstsq(matrix, target, rcond=None)[0]
+    shortest = np.asarray(np.linalg.lstsq(matrix, target, rcond=None)[0], dtype=np.float64)
     size = float(np.abs(shortest).max(initial=0.0))
     if not size or shortest.min() >= -_ZERO * size:
-        return np.maximum(shortest, 0.0)
+        return shortest.clip(0.0)
     none = np.linalg.svd(matrix)[2][len(matrix) :]
     found = nnls(np.vstack([none, -shortest / size]), np.append(np.zeros(len(none)), 1.0))[0]
     rest = np.append(none @ found, -float(shortest @ found) / size - 1)
@@ -159,7 +159,7 @@ def _least(matrix: Table, target: Vector) -> Vector | None:
     off = np.abs(matrix @ prices - target).max(initial=0.0)
     if off > _ZERO * np.abs(target).max() or prices.min() < -_ZERO * size:
         return None
-    return np.maximum(prices, 0.0)
+    return prices.clip(0.0)
 
 
 def without_price(

@@ -34,8 +34,8 @@ class Alike(NamedTuple):
 def undetermined(covariance: Table, n: int, is_bounded: Mask, is_equal: Mask) -> Mask:
     """Which of the features after the first n are not combinations of others before them.
 
-    Equations come before bounds that are solved as such, and these before other bounds, which do not
-    count as others.
+    Equations come before bounds that are solved as such, and these before other bounds, which do
+    not count as others.
 
     Examples
     --------
