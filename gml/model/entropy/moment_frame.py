@@ -21,7 +21,7 @@ Vector = NDArray[np.float64]
 
 _SMALLEST, _LARGEST = 1e-20, 1e20
 _SINGULAR = 1e-13
-_NEAR = 1 / 16
+_NEAR, _NEAREST = 1 / 16, 1e-20
 # The largest rounding of raw moments that may show in those about the mean.
 _LOST = 1e-11
 
@@ -98,7 +98,7 @@ def _is_next_to_an_end(given: NumericMoments) -> bool:
     if list(given.moments) != [1]:
         return False
     mean = given.moments[1]
-    return 0 < min(mean - low, high - mean) < _NEAR * (high - low)
+    return _NEAREST < min(mean - low, high - mean) / (high - low) < _NEAR
 
 
 def _has_deviation(given: NumericMoments) -> bool:

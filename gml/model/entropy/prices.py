@@ -34,6 +34,7 @@ Vector = NDArray[np.float64]
 _SAME = 1e-12
 # Prices that are this share of the largest are rounding.
 _ZERO = 1e-9
+_ROUNDING = 1e-11
 _NULL = 1e-10
 _PART = 1e-6
 
@@ -139,6 +140,8 @@ def _least(matrix: Table, target: Vector) -> Vector | None:
     --------
     >>> _least(np.array([[1.0, 1.0, 2.0], [0.0, 1.0, 1.0]]), np.array([3.0, 0.0])).round(9).tolist()
     [3.0, 0.0, 0.0]
+    >>> _least(np.array([[1.0, -1.0, 0.0], [0.0, 0.0, 1.0]]), np.array([-2.0, -1e-17])).tolist()
+    [0.0, 2.0, 0.0]
     >>> _least(np.ones((1, 2)), np.array([-1.0]))
     """
     from scipy.optimize import nnls
@@ -148,8 +151,10 @@ def _least(matrix: Table, target: Vector) -> Vector | None:
     if not size or shortest.min() >= -_ZERO * size:
         return shortest.clip(0.0)
     none = np.linalg.svd(matrix)[2][len(matrix) :]
-    found = nnls(np.vstack([none, -shortest / size]), np.append(np.zeros(len(none)), 1.0))[0]
-    rest = np.append(none @ found, -float(shortest @ found) / size - 1)
+    # Prices that the equations make 0 may be off by rounding.
+    most = shortest / size + _ROUNDING
+    found = nnls(np.vstack([none, -most]), np.append(np.zeros(len(none)), 1.0))[0]
+    rest = np.append(none @ found, -float(most @ found) - 1)
     if -rest[-1] <= _ZERO:
         return None
     y = shortest / size + (rest[:-1] / -rest[-1]) @ none
