@@ -75,6 +75,7 @@ HEAVY = {
     "zstandard": {"data/decompression.py"},
     "scipy": {
         "model/entropy/polytope.py",
+        "model/entropy/prices.py",
         "model/conditional/separation.py",
         "model/fit.py",
         "model/regression_fit.py",

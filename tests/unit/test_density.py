@@ -310,3 +310,42 @@ def test_picture():
 def test_numbers_whose_powers_are_beyond_doubles(given):
     with pytest.raises(CannotAnswer, match="beyond doubles; choose another unit"):
         density(**given)
+
+
+# ---------------------------------------------------------------------- odd moments on the line
+
+
+@pytest.mark.parametrize(
+    ("given", "multipliers"),
+    [
+        ({"mean": 0, "variance": 1, "moments": {"3": 0}}, [0, -1 / 2, 0]),
+        ({"mean": 2, "variance": 3, "moments": {"3": 26}}, [2 / 3, -1 / 6, 0]),
+        ({"moments": {"1": 0, "2": 1, "4": 3, "5": 0}}, [0, -1 / 2, 0, 0]),
+        ({"moments": {"2": 1, "3": 0, "5": 0}}, [-1 / 2, 0, 0]),
+    ],
+)
+def test_an_odd_highest_moment_that_the_others_imply_costs_nothing(given, multipliers):
+    found = gml.maxent({"numeric": {"name": "x", **given}})
+    assert [*found.multipliers.values()] == pytest.approx(multipliers, abs=1e-9)
+    assert list(found.multipliers.values())[-1] == 0
+    assert found.residual <= 1e-9
+
+
+# ---------------------------------------------------------------------- next to an end
+
+
+@pytest.mark.parametrize("distance", [1e-4, 1e-8, 1e-10, 1e-12, 1e-15])
+@pytest.mark.parametrize("low", [0.0, -1.0])
+def test_a_mean_next_to_an_end_is_that_of_an_exponential_density(distance, low):
+    mean = distance if low == 0 else -distance
+    found = gml.maxent({"numeric": {"name": "x", "support": [low, low + 1], "mean": mean}})
+    assert found.entropy == pytest.approx(1 + math.log(distance), abs=1e-12)
+    assert found.mean == pytest.approx(mean, rel=1e-12)
+    assert abs(found.quantile(0.5)[0]) == pytest.approx(distance * math.log(2), rel=1e-9)
+
+
+@pytest.mark.parametrize("low", [0.0, -1.0])
+def test_a_second_moment_alone_that_is_small_on_an_interval(low):
+    found = gml.maxent({"numeric": {"name": "x", "support": [low, 1], "moments": {"2": 1e-18}}})
+    normal = 0.5 * math.log(2 * math.pi * math.e * 1e-18)
+    assert found.entropy == pytest.approx(normal - (math.log(2) if low == 0 else 0), abs=1e-12)

@@ -1,9 +1,7 @@
 """The density of largest entropy with given moments, and why there may be none.
 
 The dual ln Z(λ) − λ·m is minimised by Newton's method on the integrals of quadrature.py; it is
-solved for the lower moments first, or on an interval where these alone have no solution. Its
-Hessian is the covariance of the powers, of which a QR decomposition is taken rather than the
-matrix itself, whose condition is the square.
+solved for the lower moments first, or on an interval where these alone have no solution.
 
 *No distribution has the moments* (exit 3), or only distributions on a few points, which have no
 density (exit 4): moment_frame.py finds out. Where powers are missing, the dual does: it has no
@@ -12,8 +10,10 @@ bound, and multipliers whose exponent lies below its expectation on all of the s
 *No density of largest entropy exists* (exit 4)
 - without a moment on a half line, or without one of even order on the whole line: there the
   entropy has no bound;
-- if the highest moment is odd on the whole line: it can be had at no cost by mass far out, and
-  the limit does not have it (Cover & Thomas 2006, section 12.3);
+- if the highest moment is odd on the whole line, and the density without it has another: it can
+  be had at no cost by mass far out, and the limit does not have it (Cover & Thomas 2006, section
+  12.3). Where the density without it has it, to 1e-9 in standard deviations, this is the answer,
+  and the multiplier is 0;
 - if the highest moment is larger than that of the solution without it: again the limit does not
   have it. On [0, ∞) with mean and variance, that is a variance above mean² (Dowson & Wragg 1973).
 """
@@ -31,8 +31,8 @@ from numpy.typing import NDArray
 from gml.errors import CannotAnswer, DataError, parameter, quote
 from gml.model.entropy.constraints import NumericMoments
 from gml.model.entropy.density import Density
+from gml.model.entropy.density_dual import dual_at, expectation_of, newton_direction
 from gml.model.entropy.moment_frame import Frame, framed, moments_in_words, require_moments
-from gml.model.entropy.quadrature import polynomial, rule_of
 from gml.model.undirected.fitting import OutOfTime
 from gml.progress import Deadline
 from gml.stopping import check_stopped
@@ -49,13 +49,12 @@ _MOST_CUTS = 60
 _FIRST_SLOPES = (0.02, 0.5, 0.002)
 # The ends of intervals tried in place of a support without an end, in sizes of the moments.
 _REACHES = (1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0)
+# Beside moments of the size of 1.
+_WIDE = 8.0
 _ROUGHLY = 1e-6
 _MOST_EVALUATIONS = 6000
-_LARGEST_MULTIPLIER = 1e30
 _NOT_FOUND = "no density of largest entropy was found"
 _NEXT_TO = "the moments are next to those of a few points, or of mass far out"
-# How far the exponent may rise between the points of a rule, at most, and some more.
-_BETWEEN_POINTS = 10.0
 
 
 @dataclass
@@ -109,7 +108,7 @@ def fit_density(given: NumericMoments, *, deadline: Deadline | None = None) -> D
     require_moments(given, frame, title, where=where)
     sign = -1.0 if is_mirrored else 1.0
     problem = _Problem(given, frame, title, where, sign, deadline or Deadline())
-    found = _fitted(problem, powers)
+    found = _without_odd_top(problem, powers) if _has_odd_top(given) else _fitted(problem, powers)
     return Density(
         given.name,
         given.support,
@@ -147,15 +146,35 @@ def _require_bound(given: NumericMoments, title: str) -> None:
                 f"{title}: no density has the largest entropy: on the whole line it grows without "
                 "bound; give a variance"
             )
-        if powers[-1] % 2:
-            raise CannotAnswer(
-                f"{title}: no density has the largest entropy: the highest moment on the whole "
-                f"line, E x^{powers[-1]}, is odd, and mass far out gives it any value at no cost; "
-                "give an even one above it, or an end of the support"
-            )
+
+
+def _has_odd_top(given: NumericMoments) -> bool:
+    """Whether the highest moment is odd on the whole line."""
+    low, high = given.support
+    return math.isinf(low) and math.isinf(high) and max(given.moments) % 2 == 1
 
 
 # ---------------------------------------------------------------------- the multipliers
+
+
+def _without_odd_top(problem: _Problem, powers: tuple[int, ...]) -> _Fit:
+    """Solve without odd moments above all even ones, which must come out as they were given."""
+    n = max(at for at, k in enumerate(powers) if k % 2 == 0) + 1
+    found, frame = _fitted(problem, powers[:n]), problem.frame
+    residuals = [found.residual]
+    for k in powers[n:]:
+        own = expectation_of(frame, powers[:n], found.multipliers, k)
+        residuals.append(abs(own - frame.moments[k]) / max(1.0, abs(frame.moments[k])))
+        if not residuals[-1] <= _TOLERANCE:
+            raw = expectation_of(frame, powers[:n], found.multipliers, k, raw=True)
+            raise CannotAnswer(
+                f"{problem.title}: no density has the largest entropy: the highest moment on the "
+                f"whole line, E x^{powers[-1]}, is odd, and mass far out gives it any value at no "
+                f"cost; without it E x^{k} is {raw:.6g}, not {problem.given.moments[k]:.6g}; give "
+                "an even one above it, or an end of the support"
+            )
+    multipliers = np.append(found.multipliers, np.zeros(len(powers) - n))
+    return found._replace(multipliers=multipliers, residual=max(residuals))
 
 
 def _fitted(problem: _Problem, powers: tuple[int, ...]) -> _Fit:
@@ -214,7 +233,7 @@ def _starts_above(
     frame, top = problem.frame, powers[-1]
     multipliers = np.zeros(len(powers))
     multipliers[: len(lower)] = below.multipliers
-    own = _expectation(frame, lower, below.multipliers, top)
+    own = expectation_of(frame, lower, below.multipliers, top)
     wanted = frame.moments[top]
     same = _SAME * max(1.0, abs(own))
     if len(lower) == len(powers) - 1 or _is_met(frame, powers, lower, below):
@@ -232,12 +251,14 @@ def _starts_above(
 
 
 def _bounded_start(frame: Frame, powers: tuple[int, ...]) -> Vector:
-    """Start at the uniform density, or at a normal one where the density is narrower."""
+    """Start at the uniform density, or where that is too wide at a normal or exponential one."""
     found = np.zeros(len(powers))
     if powers[:2] == (1, 2):
         variance = frame.moments[2] - frame.moments[1] ** 2
         if 0 < variance < (frame.high - frame.low) ** 2 / 24:
             found[:2] = frame.moments[1] / variance, -0.5 / variance
+    elif powers and frame.high - frame.low > _WIDE and frame.moments[powers[-1]]:
+        found[-1] = -1 / (powers[-1] * frame.moments[powers[-1]])
     return found
 
 
@@ -262,11 +283,11 @@ def _too_large(problem: _Problem, lower: tuple[int, ...], multipliers: Vector, t
     """Say that the highest moment is above that of the density without it."""
     frame, sign = problem.frame, problem.sign**top
     given, about = problem.given.moments[top], ""
-    own = sign * _expectation(frame, lower, multipliers, top, raw=True)
+    own = sign * expectation_of(frame, lower, multipliers, top, raw=True)
     if f"{given:.6g}" == f"{own:.6g}":
         about = f" about {problem.sign * frame.centre:g}"
         given = sign * frame.moments[top] * frame.scale**top
-        own = sign * _expectation(frame, lower, multipliers, top) * frame.scale**top
+        own = sign * expectation_of(frame, lower, multipliers, top) * frame.scale**top
     more, raises = ("more", "raises") if sign > 0 else ("less", "lowers")
     return (
         f"{problem.title}: no density has the largest entropy: E x^{top} = {given:.6g}{about} is "
@@ -278,63 +299,14 @@ def _too_large(problem: _Problem, lower: tuple[int, ...], multipliers: Vector, t
 def _is_met(frame: Frame, powers: tuple[int, ...], lower: tuple[int, ...], below: _Fit) -> bool:
     """Whether the solution without the two highest moments has the odd one of them."""
     odd = powers[len(lower)]
-    own = _expectation(frame, lower, below.multipliers, odd)
+    own = expectation_of(frame, lower, below.multipliers, odd)
     return abs(own - frame.moments[odd]) <= _SAME * max(1.0, abs(own))
-
-
-def _expectation(
-    frame: Frame, powers: tuple[int, ...], multipliers: Vector, power: int, *, raw: bool = False
-) -> float:
-    """Return E uᵏ, or E xᵏ of the numbers before they were shifted and scaled."""
-    exponents = np.array(powers)
-    rule = rule_of(multipliers, exponents, frame.low, frame.high)
-    values = polynomial(multipliers, exponents, rule.points)
-    masses = rule.weights * np.exp(values - values.max())
-    points = frame.centre + frame.scale * rule.points if raw else rule.points
-    return float((masses * points**power).sum() / masses.sum())
-
-
-class _Point(NamedTuple):
-    """The dual somewhere."""
-
-    value: float
-    gradient: Vector
-    centred: Vector
-    """The features less their means, times roots of masses."""
-    off: float
-    """The largest difference of a moment, relative to moments above 1."""
-    is_proof: bool
-    """Whether no distribution has the moments, as the exponent is below its expectation."""
-
-
-def _dual(frame: Frame, powers: tuple[int, ...], x: Vector) -> _Point | None:
-    exponents = np.array(powers)
-    if not (np.abs(x) < _LARGEST_MULTIPLIER).all() or not _is_integrable(frame, exponents, x):
-        return None
-    wanted = np.array([frame.moments[k] for k in powers])
-    rule = rule_of(x, exponents, frame.low, frame.high)
-    values = polynomial(x, exponents, rule.points)
-    top = float(values.max())
-    if not math.isfinite(top):
-        return None
-    masses = (rule.weights * np.exp(values - top)).reshape(-1)
-    total = float(masses.sum())
-    masses /= total
-    features = np.stack([rule.points.reshape(-1) ** int(k) for k in powers], axis=1)
-    means = masses @ features
-    centred = np.sqrt(masses)[:, None] * (features - means)
-    gradient = means - wanted
-    off = float(np.abs(gradient / np.maximum(1.0, np.abs(wanted))).max())
-    expected = float(x @ wanted)
-    rounding = 1e-12 * float(np.abs(x) @ np.abs(wanted))
-    is_proof = top + _BETWEEN_POINTS + rounding < expected
-    return _Point(top + math.log(total) - expected, gradient, centred, off, is_proof)
 
 
 def _newton(problem: _Problem, frame: Frame, powers: tuple[int, ...], start: Vector) -> _Fit | None:
     """Minimise the dual on the support of a frame, which may be cut off."""
     x, iterations = start, 0
-    here = _dual(frame, powers, x)
+    here = dual_at(frame, powers, x)
     while here is not None and here.off > _SQUARED and iterations < _MOST_STEPS:
         check_stopped()
         if here.is_proof:
@@ -342,14 +314,14 @@ def _newton(problem: _Problem, frame: Frame, powers: tuple[int, ...], start: Vec
                 return None
             said = moments_in_words(problem.given, powers)
             raise DataError(f"{problem.title}: no distribution {problem.where} has {said}")
-        direction = _newton_direction(here.centred, here.gradient)
+        direction = newton_direction(here.centred, here.gradient)
         if direction is None:
             break
         slope = float(here.gradient @ direction)
         t, following = 1.0, None
         for _ in range(_MOST_CUTS):
             _spend(problem, here.off)
-            tried = _dual(frame, powers, x + t * direction)
+            tried = dual_at(frame, powers, x + t * direction)
             if tried is not None:
                 up = float(tried.gradient @ direction)
                 most = here.value + 1e-12 * (1 + abs(here.value))
@@ -374,27 +346,3 @@ def _spend(problem: _Problem, off: float) -> None:
         raise OutOfTime(
             f"{problem.title}: {parameter('max_seconds')} passed with a residual of {off:.3g}"
         )
-
-
-def _newton_direction(centred: Vector, gradient: Vector) -> Vector | None:
-    """Solve (centredᵀ centred) d = −gradient, columns scaled to the same length."""
-    lengths = np.sqrt((centred**2).sum(axis=0))
-    if not (np.isfinite(lengths) & (lengths > 0)).all():
-        return None
-    upper = np.linalg.qr(centred / lengths)[1]
-    try:
-        inner = np.linalg.solve(upper.T, -gradient / lengths)
-        found: Vector = np.linalg.solve(upper, inner) / lengths
-    except np.linalg.LinAlgError:
-        return None
-    return found
-
-
-def _is_integrable(frame: Frame, powers: Vector, multipliers: Vector) -> bool:
-    """Whether the highest power that counts goes down at infinite ends."""
-    if math.isfinite(frame.high):
-        return True
-    for power, multiplier in zip(powers[::-1], multipliers[::-1], strict=True):
-        if multiplier != 0:
-            return bool(multiplier < 0 and (math.isfinite(frame.low) or power % 2 == 0))
-    return False

@@ -97,7 +97,12 @@ def step_along(dual: EntropyDual, point: Point, direction: Vector) -> Point | No
         moved = x - point.x
         slope = float(point.gradient @ moved)
         if slope >= 0:
-            return None
+            # What became 0 was needed: no further than to the first that does.
+            first = _first_at_0(dual, point, direction)
+            if not 0 < first < t:
+                return None
+            t = first
+            continue
         found = dual.at(x)
         up = float(found.gradient @ moved)
         if up <= -0.5 * slope and found.value <= point.value + _ROUNDING * (1 + abs(point.value)):
@@ -105,6 +110,12 @@ def step_along(dual: EntropyDual, point: Point, direction: Vector) -> Point | No
         # Where the slope is 0, were it a straight line; never less than a tenth of the step.
         t *= max(0.1, min(0.5, slope / (slope - up))) if up > slope else 0.5
     return None
+
+
+def _first_at_0(dual: EntropyDual, point: Point, direction: Vector) -> float:
+    """Return how far the first multiplier that must not be negative is from 0; infinite if none."""
+    falling = dual.is_bounded & (direction < 0) & (point.x > 0)
+    return float((point.x[falling] / -direction[falling]).min(initial=math.inf))
 
 
 def newton_direction(hessian: Table, gradient: Vector) -> Vector:

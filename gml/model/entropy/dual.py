@@ -9,13 +9,14 @@ The features are the contrasts of the margins' terms and those of the other cons
 order. Where cells are impossible, some directions change nothing: no step has a part along them
 (`nothing`), so that from 0 the solution is the shortest one. A feature that the ones before it
 determine, on what is possible, is not used, and has the multiplier 0; upper and lower bounds are
-held against equations alone.
+held against equations alone. Bounds that leave one another no room (polytope.py) are equations
+here, whose multipliers may be negative until prices.py has chosen those that are reported.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -76,7 +77,13 @@ class EntropyDual:
     The engine's scopes are those of `scopes_of`.
     """
 
-    def __init__(self, problem: Problem, engine: Engine, supports: Sequence[Support] = ()) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        engine: Engine,
+        supports: Sequence[Support] = (),
+        without_room: Collection[int] = (),
+    ) -> None:
         self.problem = problem
         self.supports = tuple(supports)
         self.engine = engine
@@ -92,9 +99,11 @@ class EntropyDual:
         self.used = problem.used()
         self.n_terms = int(np.count_nonzero(self.used))
         self.targets = np.array([feature.target for feature in problem.features])
-        self.is_bounded = np.array(
-            [False] * self.n_terms + [feature.is_bound for feature in problem.features], dtype=bool
-        )
+        is_bound = [feature.is_bound for feature in problem.features]
+        self.is_equal = np.zeros(self.size, dtype=bool)
+        """Which bounds are solved as equations, as they leave no room."""
+        self.is_equal[[self.n_terms + k for k in without_room]] = True
+        self.is_bounded = np.array([False] * self.n_terms + is_bound, dtype=bool) & ~self.is_equal
         """Which multipliers must not be negative."""
         self.is_kept = np.ones(self.size, dtype=bool)
         """Which features are used, after `prepare`."""
@@ -199,6 +208,9 @@ class EntropyDual:
         bounded = self.is_bounded[self.n_terms :]
         numbers = point.x[self.n_terms :]
         residuals = np.where(bounded, np.minimum(numbers, rest), rest)
+        # Of bounds that others make equations, room within rounding is no residual.
+        others = (self.is_equal & ~self.is_kept)[self.n_terms :]
+        residuals[others] = np.minimum(residuals[others], 0.0)
         return max(point.gap, float(np.abs(residuals).max(initial=0.0)))
 
     def largest_exponent(self, x: Vector) -> float:
@@ -253,7 +265,7 @@ class EntropyDual:
             self.nothing = np.zeros((d, d))
             self.nothing[:n, :n] = basis @ basis.T
         self.covariance = covariance
-        self.is_kept[n:] = undetermined(covariance, n, self.is_bounded[n:])
+        self.is_kept[n:] = undetermined(covariance, n, self.is_bounded[n:], self.is_equal[n:])
         self.alike = alike_bounds(covariance, self.is_kept, self.is_bounded)
 
 
@@ -276,6 +288,7 @@ class TreeDual(EntropyDual):
         problem: Problem,
         supports: Sequence[Support] = (),
         *,
+        without_room: Collection[int] = (),
         deadline: Deadline | None = None,
         max_memory: int | None = None,
     ) -> None:
@@ -287,7 +300,7 @@ class TreeDual(EntropyDual):
         self.tree = CliqueMargins(
             problem.terms, scopes_of(problem, supports), max_memory=max_memory
         )
-        super().__init__(problem, self.tree, supports)
+        super().__init__(problem, self.tree, supports, without_room)
 
     def at(self, x: Vector) -> Point:
         """Evaluate at a vector of multipliers."""

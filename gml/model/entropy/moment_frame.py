@@ -21,6 +21,7 @@ Vector = NDArray[np.float64]
 
 _SMALLEST, _LARGEST = 1e-20, 1e20
 _SINGULAR = 1e-13
+_NEAR, _NEAREST = 1 / 16, 1e-20
 # The largest rounding of raw moments that may show in those about the mean.
 _LOST = 1e-11
 
@@ -62,16 +63,21 @@ def _frame(given: NumericMoments) -> Frame:
     if not is_complete:
         # Powers that are missing would come back with a shift.
         centre = 0.0
+        is_interval = math.isfinite(low) and math.isfinite(high)
+        # Where x has both signs, odd moments do not say how large it is.
+        says = [k for k in raw if not is_interval or k % 2 == 0 or low >= 0 or high <= 0]
         scale = max(
-            (abs(m) ** (1 / k) for k, m in raw.items() if m),
-            default=max(abs(low), abs(high)) if math.isfinite(high) else 1.0,
+            (abs(raw[k]) ** (1 / k) for k in says if raw[k]),
+            default=max(abs(low), abs(high)) if is_interval else 1.0,
         )
-        if math.isfinite(low) and math.isfinite(high):
-            scale = max(abs(low), abs(high))
     elif math.isinf(low) or _has_deviation(given):
         # In any other frame the second moment of a narrow density loses its digits.
         centre = raw[1]
         scale = math.sqrt(max(_variance(given), 0.0))
+    elif math.isfinite(high) and _is_next_to_an_end(given):
+        # There the density is exponential, and as wide as the mean is far from the end.
+        centre = low if raw[1] - low <= high - raw[1] else high
+        scale = abs(raw[1] - centre)
     elif math.isfinite(high):
         centre, scale = low + (high - low) / 2, (high - low) / 2
     else:
@@ -84,6 +90,15 @@ def _frame(given: NumericMoments) -> Frame:
     else:
         moments = {k: m / scale**k for k, m in raw.items()}
     return Frame(centre, scale, *ends, moments)
+
+
+def _is_next_to_an_end(given: NumericMoments) -> bool:
+    """Whether a mean, which is all that is known, is near an end of an interval."""
+    low, high = given.support
+    if list(given.moments) != [1]:
+        return False
+    mean = given.moments[1]
+    return _NEAREST < min(mean - low, high - mean) / (high - low) < _NEAR
 
 
 def _has_deviation(given: NumericMoments) -> bool:

@@ -13,6 +13,9 @@ file, wherever the others still contradict one another (the deletion filter of C
 
 *Which cells have to be 0*: those that no distribution gives more than 1e-9, but for cells without
 which a margin would lack what it is given.
+
+*Which bounds are equations*: those that leave no distribution more than 1e-9 of room, as upper
+bounds of all cells do that add up to 1.
 """
 
 from __future__ import annotations
@@ -275,6 +278,22 @@ class Polytope:
             asked = asked[~positive]
         return asked
 
+    def without_room(self, deadline: Deadline) -> frozenset[int]:
+        """Return the features (by their number) that are bounds, and can only be equations."""
+        rows, first = self._rows, len(self._rows.targets) - len(self.problem.features)
+        t = self.miss(deadline)[0] + _ROOM
+        asked = np.flatnonzero(rows.is_bound)
+        for _ in range(_MOST_ROUNDS):
+            functions, least = rows.matrix[asked], rows.targets[asked] - t
+            found = self._spread(functions, least, rows, t, deadline) if len(asked) else None
+            if found is None:
+                return frozenset()
+            has_room = functions @ found - least > AGREEMENT + 2 * t
+            if not has_room.any():
+                break
+            asked = asked[~has_room]
+        return frozenset((asked - first).tolist())
+
     def can_be_more(
         self, cells: NDArray[np.int64], left_out: Iterable[int], deadline: Deadline
     ) -> bool:
@@ -287,31 +306,44 @@ class Polytope:
         self, asked: NDArray[np.int64], rows: _Rows, t: float, deadline: Deadline
     ) -> NDArray[np.bool_]:
         """Return which cells are more than 0 where as many as possible have a little."""
-        from scipy.sparse import csr_array, eye_array, vstack
+        from scipy.sparse import csr_array
 
         n = len(asked)
         if not n:
             return np.zeros(0, dtype=bool)
+        picked = csr_array((np.ones(n), (np.arange(n), asked)), (n, self.n_cells))
+        found = self._spread(picked, np.zeros(n), rows, t, deadline)
+        if found is None:
+            return np.ones(n, dtype=bool)
+        positive: NDArray[np.bool_] = found[asked] > AGREEMENT
+        return positive
+
+    def _spread(
+        self, functions: csr_array, least: Vector, rows: _Rows, t: float, deadline: Deadline
+    ) -> Vector | None:
+        """Return cells where as many functions of them as can be are above their least, or None."""
+        from scipy.sparse import csr_array, eye_array, vstack
+
+        n = len(least)
         structure, targets = self._structure
         upper = np.flatnonzero(~rows.is_bound)
         above = vstack([-rows.matrix, rows.matrix[upper]])
-        picked = csr_array((np.ones(n), (np.arange(n), asked)), (n, self.n_cells))
         most = np.concatenate([self._most, np.full(n, _SPREAD)])
         found = _solved(
             np.concatenate([np.zeros(self.n_cells), -np.ones(n)]),
             deadline,
             A_ub=vstack(
-                [_beside(above, csr_array((above.shape[0], n))), _beside(-picked, eye_array(n))]
+                [_beside(above, csr_array((above.shape[0], n))), _beside(-functions, eye_array(n))]
             ),
-            b_ub=np.concatenate([t - rows.targets, t + rows.targets[upper], np.zeros(n)]),
+            b_ub=np.concatenate([t - rows.targets, t + rows.targets[upper], -least]),
             A_eq=_beside(structure, csr_array((structure.shape[0], n))),
             b_eq=targets,
             bounds=np.column_stack([np.zeros(self.n_cells + n), most]),
         )
         if found is None:
-            return np.ones(n, dtype=bool)
-        positive: NDArray[np.bool_] = found.x[asked] > AGREEMENT
-        return positive
+            return None
+        cells: Vector = found.x[: self.n_cells]
+        return cells
 
     def supports(self, excluded: NDArray[np.int64]) -> tuple[Support, ...]:
         """Return, in small tables, what is left without some cells and the zeros of margins."""

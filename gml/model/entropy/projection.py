@@ -38,7 +38,7 @@ from gml.model.entropy.constraints import (
 from gml.model.entropy.dual import EntropyDual, scopes_of
 from gml.model.entropy.pair_dual import solve_pairs
 from gml.model.entropy.pair_margins import MOST_PAIRED, is_model_of_pairs
-from gml.model.entropy.prices import shared
+from gml.model.entropy.prices import least_prices
 from gml.model.entropy.problem import GivenMargin, Problem, problem_of
 from gml.model.entropy.solving import Solution, solve_on_tree
 from gml.model.junction_tree import build_tree
@@ -88,7 +88,7 @@ def project(
     require_agreement(constraints.margins, constraints.where)
     problem = problem_of(constraints, reference)
     found = _solved(problem, deadline or Deadline(), threads)
-    return _model(problem, replace(found, point=shared(found.dual, found.point)))
+    return _model(problem, replace(found, point=least_prices(found.dual, found.point)))
 
 
 def _solved(problem: Problem, deadline: Deadline, threads: int | None) -> Solution:

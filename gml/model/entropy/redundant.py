@@ -31,14 +31,16 @@ class Alike(NamedTuple):
     sizes: Vector
 
 
-def undetermined(covariance: Table, n: int, is_bounded: Mask) -> Mask:
+def undetermined(covariance: Table, n: int, is_bounded: Mask, is_equal: Mask) -> Mask:
     """Which of the features after the first n are not combinations of others before them.
 
-    Equations come before bounds, and bounds do not count as others.
+    Equations come before bounds that are solved as such, and these before other bounds, which do
+    not count as others.
 
     Examples
     --------
-    >>> undetermined(np.array([[1.0, 2.0], [2.0, 4.0]]), 0, np.array([False, False])).tolist()
+    >>> none = np.array([False, False])
+    >>> undetermined(np.array([[1.0, 2.0], [2.0, 4.0]]), 0, none, none).tolist()
     [True, False]
     """
     own = covariance[n:, n:].copy()
@@ -49,7 +51,7 @@ def undetermined(covariance: Table, n: int, is_bounded: Mask) -> Mask:
         across = covariance[:n, n:] / scale[:, None]
         own -= across.T @ np.linalg.pinv(within, rcond=_DETERMINED, hermitian=True) @ across
     kept = np.zeros(len(own), dtype=bool)
-    for k in [*np.flatnonzero(~is_bounded), *np.flatnonzero(is_bounded)]:
+    for k in np.argsort(is_equal + 2 * is_bounded, kind="stable"):
         kept[k] = own[k, k] > max(_DETERMINED * variances[k], _ROUNDED)
         if kept[k] and not is_bounded[k]:
             own -= np.outer(own[:, k], own[k]) / own[k, k]

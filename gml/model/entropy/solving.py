@@ -11,11 +11,15 @@ had before the constraints, or as a descent that does not end, and then a linear
 which cells they are (polytope.py). They become tables of 0 and −∞. A programme takes less than 1e-9
 for 0, so it is asked only if the multipliers do not settle down at finite numbers (interior.py).
 A contradiction has no solution, so that the descent does not end either.
+
+Bounds that leave one another no room have multipliers without bound: more of one is made up for by
+more of the others. Where bounds with no room determine one another, or the descent does not end, a
+linear programme says which can only be equations, and they are solved as such.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -28,7 +32,7 @@ from gml.model.entropy.descent import Descent, descend
 from gml.model.entropy.dual import EntropyDual, Point, TreeDual
 from gml.model.entropy.interior import settled
 from gml.model.entropy.polytope import Polytope
-from gml.model.entropy.prices import without_price
+from gml.model.entropy.prices import is_open, without_price
 from gml.model.entropy.problem import Problem
 from gml.model.undirected.exact.clique_margins import NothingLeft
 from gml.model.undirected.first_order import minimise
@@ -73,7 +77,8 @@ def solve_on_tree(problem: Problem, cliques: Sequence[Scope], deadline: Deadline
     except NothingLeft:
         first = None
     if first is not None:
-        if first.converged and (inside := _inside(first, deadline)) is not None:
+        open_ = first.converged and is_open(first.dual, first.found.point)
+        if first.converged and not open_ and (inside := _inside(first, deadline)) is not None:
             return inside
         if not first.converged and deadline.passed:
             raise OutOfTime(
@@ -89,12 +94,16 @@ def solve_on_tree(problem: Problem, cliques: Sequence[Scope], deadline: Deadline
         refuse_contradiction(problem, polytope, deadline)
     if first is None:
         raise _not_converged(None)
-    again = _on_the_boundary(first, polytope, deadline)
+    last = _without_room(first, polytope, deadline)
+    if last.converged and (inside := _inside(last, deadline)) is not None:
+        return inside
+    again = _on_the_boundary(last, polytope, deadline)
     if again is not None:
         return again
-    if first.converged:
-        return first.found
-    raise _not_converged(first.found.residual)
+    for tried in (last, first):
+        if tried.converged:
+            return tried.found
+    raise _not_converged(min(first.found.residual, last.found.residual))
 
 
 class _First(NamedTuple):
@@ -103,6 +112,22 @@ class _First(NamedTuple):
     dual: TreeDual
     found: Solution
     converged: bool
+
+
+def _without_room(first: _First, polytope: Polytope, deadline: Deadline) -> _First:
+    """Return the same with bounds that can only be equations solved as such; itself without any."""
+    problem = polytope.problem
+    if sum(feature.is_bound for feature in problem.features) < 2:
+        return first
+    try:
+        bounds = polytope.without_room(deadline)
+        if not bounds:
+            return first
+        return _First(*_descended(problem, problem.zeros(), deadline, bounds))
+    except OutOfTime:
+        if not first.converged:
+            raise
+        return first
 
 
 def _inside(first: _First, deadline: Deadline) -> Solution | None:
@@ -125,7 +150,8 @@ def _on_the_boundary(first: _First, polytope: Polytope, deadline: Deadline) -> S
     try:
         zeros = polytope.forced_zeros(_suspects(dual, shrunk, polytope), deadline)
         supports = polytope.supports(zeros)
-        left, again, is_better = _descended(polytope.problem, supports, deadline)
+        bounds = np.flatnonzero(dual.is_equal) - dual.n_terms
+        left, again, is_better = _descended(polytope.problem, supports, deadline, bounds.tolist())
     except NothingLeft:
         return None
     except OutOfTime:
@@ -141,9 +167,12 @@ def _on_the_boundary(first: _First, polytope: Polytope, deadline: Deadline) -> S
 
 
 def _descended(
-    problem: Problem, supports: Sequence[Support], deadline: Deadline
+    problem: Problem,
+    supports: Sequence[Support],
+    deadline: Deadline,
+    without_room: Collection[int] = (),
 ) -> tuple[TreeDual, Solution, bool]:
-    dual = TreeDual(problem, supports, deadline=deadline)
+    dual = TreeDual(problem, supports, without_room=without_room, deadline=deadline)
     start = np.zeros(dual.size)
     if _has_closed_form(problem):
         start[: dual.n_terms] = _closed_form(problem)[dual.used]
