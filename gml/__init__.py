@@ -296,33 +296,23 @@ def _give_methods() -> None:
     """Let data, graphs and models be made of what their own modules know nothing of."""
     import sys
 
-    homes = (
-        *("data.dataset", "graph.graph", "model.bayesnet", "model.markovnet"),
-        *("model.conditional.field", "model.sequences.chain_field"),
-    )
-    datasets, graphs, models, undirected, fields, chains = (
-        sys.modules.get(f"gml.{home}") for home in homes
-    )
+    datasets, graphs = map(sys.modules.get, ("gml.data.dataset", "gml.graph.graph"))
     if datasets is not None and not hasattr(datasets.Dataset, "from_frame"):
         datasets.Dataset.from_frame = staticmethod(_from_frame)
     if graphs is not None and not hasattr(graphs.Graph, "to_pydot"):
         graphs.Graph.to_pydot = _to_pydot
         graphs.Graph.from_pydot = staticmethod(_from_pydot)
-    if models is not None and not hasattr(models.BayesNet, "to_file"):
-        models.BayesNet.to_file = _to_file
-        models.BayesNet.from_file = staticmethod(_bayes_net_from_file)
-    if undirected is not None and not hasattr(undirected.MarkovNet, "to_file"):
-        undirected.MarkovNet.to_file = _to_file
-        undirected.MarkovNet.from_file = staticmethod(_markov_net_from_file)
-    # One that is still being loaded has no class yet.
-    field = getattr(fields, "ConditionalField", None)
-    if field is not None and not hasattr(field, "to_file"):
-        field.to_file = _to_file
-        field.from_file = staticmethod(_conditional_field_from_file)
-    chain = getattr(chains, "ChainField", None)
-    if chain is not None and not hasattr(chain, "to_file"):
-        chain.to_file = _to_file
-        chain.from_file = staticmethod(_chain_field_from_file)
+    for home, name, from_file in (
+        ("bayesnet", "BayesNet", _bayes_net_from_file),
+        ("markovnet", "MarkovNet", _markov_net_from_file),
+        ("conditional.field", "ConditionalField", _conditional_field_from_file),
+        ("sequences.chain_field", "ChainField", _chain_field_from_file),
+    ):
+        # A module that is still being loaded has no class yet.
+        kind: Any = getattr(sys.modules.get(f"gml.model.{home}"), name, None)
+        if kind is not None and not hasattr(kind, "to_file"):
+            kind.to_file = _to_file
+            kind.from_file = staticmethod(from_file)
     from gml.pictures.notebook.views import give_views
 
     give_views()

@@ -74,7 +74,7 @@ def test_choices_of_options(answer):
         ["max-p", "sepset", "conservative", "majority"],
     )
     assert answer("gml hc odd.csv --score bde") == ("more", ["bdeu"])
-    assert answer("gml imap odd.csv --score k") == ("more", ["k2"])
+    assert answer("gml imap odd.csv --score k") == ("more", ["k2", "kernel"])
     assert answer("gml ges odd.csv --phases forward,b") == ("more", ["forward,backward"])
     assert answer("gml check odd.csv model.json --families ")[1][0] == "schema"
     assert answer("gml help sco") == ("word", ["scores", "score"])

@@ -9,11 +9,14 @@ from pathlib import Path
 import pytest
 
 import gml.kernel
-from gml.kernel import interface, reference
+from gml.kernel import interface, matrix_interface, reference
 
 FOLDER = Path(gml.kernel.__file__).parent
 MEMBERS = {
-    name: member for name, member in vars(interface.Kernel).items() if not name.startswith("_")
+    name: member
+    for kind in (matrix_interface.MatrixKernel, interface.Kernel)
+    for name, member in vars(kind).items()
+    if not name.startswith("_")
 }
 CLASSES = sorted(name for name in MEMBERS if name[0].isupper())
 

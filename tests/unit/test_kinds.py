@@ -12,7 +12,6 @@ from gml.data.reading import read_dataset
 from gml.data.schema import Schema, parse_schema
 from gml.errors import DataError, UsageError
 from gml.formats.reports.profiles import FORMATS, as_document
-from gml.model.fit import fit
 
 TEXT = "age,sex,pay\n20.5,m,1\n41,f,2\n33,f,3\n70,m,4\n"
 
@@ -149,9 +148,3 @@ def test_tables_of_numbers_are_refused_by_name(path):
         list(counter.tables([gml.TableSet((0, 1, 2))]))
     with pytest.raises(UsageError, match="column 'age' has numbers"):
         gml.count_sets(gml.MemoryCounter(gml.read(path, numeric="age")), [("sex",)])
-
-
-def test_a_model_is_of_one_kind(path):
-    graph = gml.Graph.from_edges(("age", "sex"), [("sex", "-->", "age")])
-    with pytest.raises(UsageError, match="'age' hold numbers and 'sex' labels"):
-        fit(graph, gml.MemoryCounter(gml.read(path, numeric="age")))

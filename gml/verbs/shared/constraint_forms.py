@@ -25,13 +25,12 @@ CONSTRAINT_FORMS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "margins by name",
-        "of single variables, in counts or shares that have one total; nothing else beside them",
+        "of single variables, in counts or shares of one total; nothing else beside them",
         '{"sex": {"m": 490, "f": 510}, "age": {"young": 300, "old": 700}}',
     ),
     (
         "csv margins",
-        "a column per variable, empty where a margin does not have it, and probability or count "
-        "(or share, proportion, percent, n)",
+        "a column per variable, empty where a margin lacks it, and count, percent or probability",
         "sex,age,count / m,,490 / f,,510 / ,young,300 / ,old,700",
     ),
     (

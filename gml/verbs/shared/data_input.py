@@ -71,6 +71,7 @@ def open_data(
     offer_available: bool = True,
     fractional: bool = False,
     takes_numbers: str | None = None,
+    refuses_constants: bool = False,
     threads: int | None = None,
     **reading: Unpack[ReadingKeywords],
 ) -> Counter:
@@ -99,6 +100,8 @@ def open_data(
     takes_numbers
         What would take columns as numbers, for the message about columns with too many levels;
         empty if nothing would.
+    refuses_constants
+        Whether a column of one number is an error later on, and so needs no warning.
     threads
         All cores by default.
     **reading
@@ -132,6 +135,8 @@ def open_data(
         require_whole_rows(counter.unit)
     _note_size(counter, data)
     _warn_of_levels(counter, takes_numbers)
+    if not refuses_constants:
+        _warn_of_constants(counter)
     return counter
 
 
@@ -288,7 +293,7 @@ def _refuse_many_numbers(counter: Counter, declared: DeclaredColumns, options: R
 
 
 def _warn_of_levels(counter: Counter, takes_numbers: str | None) -> None:
-    """Warn about columns with too many values, and about those with only one."""
+    """Warn about columns with too many values."""
     if takes_numbers is None:
         takes_numbers = f"{test_of_numbers()}, {score_of_numbers()}"
     many = [f"{v.name!r} ({len(v.levels or ())})" for v in _many_levels(counter)]
@@ -301,6 +306,10 @@ def _warn_of_levels(counter: Counter, takes_numbers: str | None) -> None:
             f"too many values for {counted(rows_counted(counter), 'row')} to say much: "
             f"{shown}; cut numbers with {parameter('bins')}{otherwise}"
         )
+
+
+def _warn_of_constants(counter: Counter) -> None:
+    """Warn about columns with only one value."""
     constant = [v.name for v in counter.variables if v.levels is not None and len(v.levels) < 2]
     constant += _constant_numbers(counter)
     if constant:

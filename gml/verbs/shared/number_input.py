@@ -24,6 +24,7 @@ def open_numbers(data: Data, who: str, *, threads: int | None, **reading: Any) -
         data,
         undeclared="numbers",
         offer_available=False,
+        refuses_constants=True,
         threads=threads,
         **reading,
     )
