@@ -117,7 +117,7 @@ def test_how_rows_are_read(net, tmp_path, written):
     with pytest.warns(GmlWarning, match="treated as missing: 'tub' 1"):
         found = gml.query(net, "lung", batch=path, delimiter=";", na="-", ignore_unknown=True)
     assert found.to_frame().equals(expected)
-    with pytest.raises(DataError, match="line 2: column 'tub': .*`ignore_unknown` treats it"):
+    with pytest.raises(DataError, match="line 2: column 'tub' has no .*`ignore_unknown` treats it"):
         gml.query(net, "lung", batch=path, delimiter=";", na="-")
     path.write_text("smoke,xray\n")
     assert list(gml.query(net, "lung", batch=path).to_frame()) == list(expected)
