@@ -464,7 +464,7 @@ def test_many_texts_among_numbers_are_refused(gml, cut):
     write_ages(cut / "new.csv", 1000, [f"text {k}" for k in range(300)])
     done = gml("check", "new.csv", "model.json")
     assert (done.returncode, done.stdout) == (3, b"")
-    assert b"data row 1: column 'age': declared level 'text 0' not found" in done.stderr
+    assert b"data row 1: column 'age': level 'text 0' not found" in done.stderr
 
 
 def test_missing_values_are_no_unknown_ones_where_levels_are_declared(gml, tmp_path):

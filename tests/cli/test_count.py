@@ -396,7 +396,7 @@ def test_levels_that_are_declared(gml, tmp_path, answer):
         )
         assert first == second
     error = error_line(gml("chowliu", "a.parquet", "--levels", "narrow.json"), 3)
-    assert "column 'A': declared level 'y' not found" in error
+    assert "column 'A': level 'y' not found" in error
 
 
 def test_a_model_declares_levels(tmp_path, answer):
