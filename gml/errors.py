@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from numbers import Integral, Real
 
+from gml.printable_text import plain_count
+
 
 class GmlError(Exception):
     """Base of all errors with a message for people; the message is one line.
@@ -117,8 +119,7 @@ def quote(name: object) -> str:
     """Quote a name for a one-line message; what is not text is shown as Python does."""
     if not isinstance(name, str):
         return repr(name)
-    shown = name if len(name) <= 60 else name[:57] + "..."
-    return repr(shown)
+    return repr(name if len(name) <= 60 else name[:57] + "...")
 
 
 def parameter(name: str, value: object = None) -> str:
@@ -324,7 +325,7 @@ def counted(number: float, noun: str) -> str:
     >>> counted(1, "row"), counted(2, "row"), counted(5070.967741714, "row")
     ('1 row', '2 rows', '5070.97 rows')
     """
-    return f"{number:{'.6g' if isinstance(number, float) else ''}} {noun}{'s'[: number != 1]}"
+    return f"{(shown := plain_count(number))} {noun}{'s'[: shown != '1']}"
 
 
 def share_of(part: float, whole: float) -> str:
@@ -351,8 +352,7 @@ def agreeing(number: int, singular: str, plural: str) -> str:
 
 def nearest_name(name: str, valid: Iterable[str]) -> str | None:
     """Return the valid name that is most like the one given, if any is similar."""
-    near = _near(name, list(valid))
-    return near[0] if near else None
+    return next(iter(_near(name, list(valid))), None)
 
 
 def _near(name: str, valid: list[str]) -> list[str]:

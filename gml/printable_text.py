@@ -57,6 +57,23 @@ def _harmless(line: str) -> str:
     return f"{line[: -len(bare)]}\\x{ord(bare[0]):02x}{bare[1:]}"
 
 
+def plain_count(number: float, *, grouped: bool = False) -> str:
+    """Return a number of things; a fraction, as of weighted rows, with six digits or as a whole.
+
+    Examples
+    --------
+    >>> plain_count(12345678), plain_count(5070.967741714), plain_count(1234567.4)
+    ('12345678', '5070.97', '1234567')
+    >>> plain_count(12345678, grouped=True), plain_count(999999.7, grouped=True)
+    ('12,345,678', '1,000,000')
+    """
+    kind = ""
+    if isinstance(number, float):
+        # From here on six digits would be written with an exponent.
+        kind = ".0f" if abs(number) >= 999_999.5 else ".6g"
+    return f"{number:{',' * grouped}{kind}}"
+
+
 def cell_width(text: str) -> int:
     r"""Return how many cells of a terminal a printable text takes.
 

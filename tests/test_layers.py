@@ -12,7 +12,7 @@ graph = script("import_graph")
 
 # The floor, each file with those that it may use; then each room, the floor aside.
 FLOOR = {
-    "errors": set(),
+    "errors": {"printable_text"},
     "path_kinds": set(),
     "ledger": {"errors", "path_kinds"},
     "parameters": {"errors"},

@@ -81,8 +81,11 @@ def build_dataset(
     warn_of_fewer_intervals(fewer)
     warn_of_blanks(v for v in variables if options.declared_levels(v.name) is None)
     dataset = Dataset(tuple(variables), tuple(coded), weights, digest, unit)
+    unweighed = _unweighed(columns, names, options)
     if weights is not None and not weights.all():
-        dataset = dataset.rows(weights > 0)
+        kept = weights > 0 if unweighed is None else (weights > 0) | unweighed
+        dataset = dataset.rows(kept)
+        unweighed = None if unweighed is None else unweighed[kept]
         warn_of_levels_without_weight(dataset, _free_levels(variables, options))
     missing = count_missing(dataset, options.missing, options.na_tokens)
     origin = Origin(
@@ -102,6 +105,7 @@ def build_dataset(
         where,
         offer_available=options.offer_available,
         declared={*options.levels.levels, *options.levels.intervals},
+        unweighed={} if unweighed is None else {str(options.weights_column): unweighed},
     )
     # Choosing rows forgets what all of them held.
     return replace(treated, origin=origin)
@@ -110,14 +114,32 @@ def build_dataset(
 def weights_of(
     columns: Sequence[CsvColumn], names: Sequence[str], options: ReadOptions, where: str
 ) -> tuple[NDArray[np.int64] | None, float]:
-    """Return the weights of rows, if a column has them, and the unit of these."""
+    """Return the weights of rows, if a column has them, and the unit of these.
+
+    Where rows with missing values are dropped, those without a weight weigh 0 until they are.
+    """
     if options.weights_column is None:
         return None, 1.0
     cells = columns[names.index(options.weights_column)].cells
     assert cells is not None
+    unweighed = _unweighed(columns, names, options)
+    if unweighed is not None:
+        cells = np.where(unweighed, 0.0, cells)
     if options.weights is not None:
         return integer_weights(cells, where), 1.0
     return fractional_weights(cells, where)
+
+
+def _unweighed(
+    columns: Sequence[CsvColumn], names: Sequence[str], options: ReadOptions
+) -> NDArray[np.bool_] | None:
+    """Which rows are to be dropped as they have no weight; None if there are none."""
+    if options.weights_column is None or options.missing != "drop":
+        return None
+    cells = columns[names.index(options.weights_column)].cells
+    assert cells is not None
+    gaps = np.isnan(np.asarray(cells, dtype=np.float64))
+    return gaps if gaps.any() else None
 
 
 def _free_levels(variables: Sequence[Variable], options: ReadOptions) -> dict[str, frozenset[str]]:

@@ -129,6 +129,7 @@ def column_specs(
         else:
             specs[j] = ColumnSpec(CODES8, options.most_labels(name))
     if options.weights_column is not None:
-        counts = options.weights is not None
+        # The kernel refuses a weight that is missing by its line; rows are dropped after reading.
+        counts = options.weights is not None and options.missing != "drop"
         specs[names.index(options.weights_column)] = ColumnSpec(NUMBERS, counts=counts)
     return specs

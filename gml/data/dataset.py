@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.number_summary import NumberValues
-from gml.data.problems import weights_must_be
+from gml.data.problems import GIVE_WEIGHTS, weights_must_be
 from gml.errors import DataError, UsageError, counted, listing, unknown_name
 
 if TYPE_CHECKING:
@@ -244,11 +244,12 @@ def fractional_weights(
     Sums of these are exact, and so do not depend on the order of rows.
     """
     numbers = np.asarray(values, dtype=np.float64)
+    _refuse_missing_weights(numbers, where)
     bad = ~((numbers >= 0) & np.isfinite(numbers))
     if bad.any():
         row = int(np.argmax(bad))
-        shown = "missing" if np.isnan(numbers[row]) else f"{numbers[row]:g}"
-        raise DataError(f"{where}: weights must not be negative: data row {row + 1} has {shown}")
+        wrong = "be finite" if numbers[row] > 0 else "not be negative"
+        raise DataError(f"{where}: weights must {wrong}: data row {row + 1} has {numbers[row]:g}")
     total = math.fsum(numbers)
     if not math.isfinite(total) or 0 < total < 1e-290:
         raise DataError(f"{where}: the weights add up to {total:g}")
@@ -256,14 +257,25 @@ def fractional_weights(
     return np.rint(np.ldexp(numbers, bits)).astype(np.int64), math.ldexp(1.0, -bits)
 
 
+def _refuse_missing_weights(numbers: NDArray[np.float64], where: str) -> None:
+    lacking = np.flatnonzero(np.isnan(numbers))
+    if len(lacking):
+        raise DataError(
+            f"{where}: the weight of {counted(len(lacking), 'row')} is missing, first in data row "
+            f"{lacking[0] + 1}; {GIVE_WEIGHTS}"
+        )
+
+
 def integer_weights(values: NDArray[Any], where: str = "weights") -> NDArray[np.int64]:
     """Check that weights are whole numbers, 0 or more."""
     numbers = np.asarray(values, dtype=np.float64)
+    _refuse_missing_weights(numbers, where)
     bad = ~((numbers >= 0) & (numbers == np.floor(numbers)) & (numbers < 2.0**53))
     if bad.any():
         row = int(np.argmax(bad))
-        shown = "missing" if np.isnan(numbers[row]) else f"{numbers[row]:g}"
-        raise DataError(f"{where}: {weights_must_be(numbers[row])}: data row {row + 1} has {shown}")
+        raise DataError(
+            f"{where}: {weights_must_be(numbers[row])}: data row {row + 1} has {numbers[row]:g}"
+        )
     if numbers.sum() >= 2.0**53:
         raise DataError(
             f"{where}: the weights add up to 2^53 or more, which float64 cannot count exactly"

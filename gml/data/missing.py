@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -62,18 +62,19 @@ def apply_missing_policy(
     *,
     offer_available: bool = True,
     declared: Collection[str] = (),
+    unweighed: Mapping[str, NDArray[np.bool_]] | None = None,
 ) -> Dataset:
     """Treat the missing cells of all columns; `declared` names those whose levels are declared.
 
     `level` turns missing cells into a declared level `NA`; a label `NA` in the data collides with
-    it.
+    it. `unweighed` says, by the column of weights, which rows are to be dropped for lack of one.
     """
     if policy == "available":
         return dataset
     gaps = {
         j: missing_mask(column) for j, column in enumerate(dataset.columns) if has_missing(column)
     }
-    if not gaps:
+    if not gaps and not unweighed:
         return dataset
     if policy == "error":
         names = dataset.names
@@ -88,7 +89,8 @@ def apply_missing_policy(
         choices = f"{drop}, {level} or {available}" if offer_available else f"{drop} or {level}"
         raise DataError(f"{where}: missing values: {per_column}; choose {choices}")
     if policy == "drop":
-        return _complete_rows(dataset, gaps)
+        by_name = {dataset.names[j]: mask for j, mask in gaps.items()}
+        return _complete_rows(dataset, {**by_name, **(unweighed or {})})
     numbers = [dataset.names[j] for j in gaps if dataset.variables[j].is_continuous]
     if numbers:
         has = "has numbers" if len(numbers) == 1 else "have numbers"
@@ -103,15 +105,15 @@ def apply_missing_policy(
     return replace(dataset, variables=tuple(variables), columns=tuple(columns))
 
 
-def _complete_rows(dataset: Dataset, gaps: dict[int, NDArray[np.bool_]]) -> Dataset:
+def _complete_rows(dataset: Dataset, gaps: dict[str, NDArray[np.bool_]]) -> Dataset:
     """Drop incomplete rows, and say how many; if they are many, as a warning."""
     incomplete = np.logical_or.reduce(list(gaps.values()))
     dropped = int(np.count_nonzero(incomplete))
-    worst = max(gaps, key=lambda j: np.count_nonzero(gaps[j]))
+    worst = max(gaps, key=lambda name: np.count_nonzero(gaps[name]))
     message = (
         f"{dropped} of {counted(dataset.n_rows, 'row')} dropped for missing values "
         f"({share_of(dropped, dataset.n_rows)}), {np.count_nonzero(gaps[worst])} of them missing "
-        f"{quote(dataset.names[worst])}"
+        f"{quote(worst)}"
     )
     many = dropped > _MANY_DROPPED * dataset.n_rows
     (reporter().warn if many else reporter().tell)(message)

@@ -71,7 +71,10 @@ def explain_problem(
         hint = number_hint(problem.value.decode("utf-8", "replace"))
         return NotANumber(f"{cell}: {value} is not a number{hint}")
     if problem.status == NOT_A_COUNT:
-        number = parse_number(problem.value, ".") or 0.0
+        # Either mark is read as that of decimals: what is no number at all means missing.
+        number = parse_number(problem.value.replace(b",", b"."), ".")
+        if number is None:
+            return DataError(f"{cell}: the weight is missing; {GIVE_WEIGHTS}")
         return DataError(f"{cell}: {value}, but {weights_must_be(number)}")
     return MemoryError()
 
@@ -93,6 +96,12 @@ def number_hint(text: str) -> str:
     return f"; say {parameter('decimal', ',')} for a decimal comma" if "," in text else ""
 
 
+GIVE_WEIGHTS = (
+    f"give 0 for a row that does not count, or {parameter('missing', 'drop')} where that is taken"
+)
+"""What helps where weights are missing."""
+
+
 def weights_must_be(number: float) -> str:
     """Say what is wrong with a number as a weight."""
     if number >= 2.0**53:
@@ -100,6 +109,9 @@ def weights_must_be(number: float) -> str:
             "weights must be below 2^53 (9007199254740992), as larger whole numbers are not exact "
             "as float64"
         )
+    if number > 0:
+        fractions = f"fractions are for {parameter('weights_fractional')}, where that is taken"
+        return f"weights must be whole numbers, 0 or more ({fractions})"
     return "weights must be whole numbers, 0 or more"
 
 

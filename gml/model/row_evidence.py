@@ -115,7 +115,7 @@ class RowEvidence:
             )
         others = [name for name in observed if needed and name not in self._needed]
         if others:
-            reporter().tell(
+            reporter().warn(
                 f"{listing(others)} {agreeing(len(others), 'is', 'are')} known in {where}, and so "
                 "evidence for the other targets"
             )

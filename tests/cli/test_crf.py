@@ -172,6 +172,16 @@ def test_folds_and_holdout(gml, asia, tmp_path):
     assert "--holdout and --folds exclude one another" in error_line(both, 2)
 
 
+def test_held_out_rows_that_lack_a_column_are_named(gml, sample_data, tmp_path):
+    rows(tmp_path / "old.csv", "y,x,z", "a,p,u", "b,q,u", "a,q,v", "b,p,v")
+    rows(tmp_path / "new.csv", "y,z", "a,u", "b,v")
+    done = gml("crf", "old.csv", "-t", "y", "--columns", "x,y", "--holdout", "new.csv")
+    assert "--holdout: new.csv: column 'x' not found; there are 'y', 'z'" in error_line(done, 2)
+    data = sample_data / "icecream.csv"
+    done = gml("crf", data, "-t", "weather", "--sequence", "diary", "--holdout", "new.csv")
+    assert "--holdout: new.csv: sequence column 'diary' not found" in error_line(done, 2)
+
+
 def test_held_out_levels_must_be_known(gml, tmp_path):
     rows(tmp_path / "old.csv", "y,x", "a,p", "b,q", "a,q", "b,p")
     rows(tmp_path / "new.csv", "y,x", "a,p", "b,r")
@@ -275,6 +285,12 @@ def test_query(gml, field):
         (["-t", "smoke"], "'smoke' is an input of the conditional field"),
         (["-t", "lung", "--do", "smoke=yes"], "--do cuts nodes off from their parents"),
         (["-t", "lung", "--evidence", "smoke=maybe"], "'smoke' has no level 'maybe'"),
+        (["--batch", "asia.csv"], "--target or --predict, or, of a conditional field, --mpe"),
+        (
+            ["--batch", "asia.csv", "--predict", "lung,bronc"],
+            "--predict takes one target, not 'lung', 'bronc'; --mpe predicts all together",
+        ),
+        (["--batch", "asia.csv", "--predict", "lung,xray"], "node 'lung,xray' not found"),
     ],
 )
 def test_questions_that_are_refused(gml, field, options, said):

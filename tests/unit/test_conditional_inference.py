@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import gml
@@ -266,6 +267,19 @@ def test_queries_by_enumeration(loopy, field):
 def test_questions_that_are_refused(field, target, evidence, said):
     with pytest.raises(gml.UsageError, match=said):
         field.query(target, evidence)
+
+
+def test_one_target_is_predicted_and_the_others_are_evidence(field):
+    rows = pd.DataFrame({"x": ["x0", "x1"], "z": ["z0", "z1"], "b": ["b0", "b2"]})
+    with pytest.warns(gml.GmlWarning, match="'b' is known in data, and so evidence for the other"):
+        found = field.predict(rows, "a")
+    for row, p in zip(rows.to_dict("records"), found.table, strict=True):
+        assert p == pytest.approx(field.query("a", row)["a"].table)
+    for several in (["a", "b"], ("a", "b")):
+        with pytest.raises(gml.UsageError, match="predict takes one target, not a .*; decode "):
+            field.predict(rows, several)
+    with pytest.raises(gml.UsageError, match="`mpe` predicts all targets together"):
+        gml.query(field, batch=rows, predict=["a", "b"])
 
 
 def test_a_target_is_no_input(field):

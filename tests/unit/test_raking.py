@@ -547,9 +547,21 @@ def test_the_weight_of_a_dropped_row_does_not_matter(dropped):
     np.testing.assert_allclose(raking.weights, wanted, rtol=1e-13)
 
 
+def test_weights_of_rows_that_were_left_out_are_read_with_drop():
+    frame = pd.DataFrame({"A": ["1", "2", None, "1", "2"], "B": ["u", "v", "u", "v", "u"]})
+    frame["weight"] = gml.rake(frame[["A"]], {"A": {"1": 1, "2": 3}}, missing="drop").weights
+    graph = gml.Graph.from_edges(["A", "B"], [("A", "-->", "B")])
+    reading = {"columns": "B", "weights_fractional": "weight", "missing": "drop"}
+    assert gml.read(frame, **reading).n_rows == 4
+    reading["columns"] = ["A", "B"]
+    net = gml.fit(frame, graph, **reading)
+    assert net.query("A")["A"]["2"] == pytest.approx(0.75)
+    assert len(gml.score(frame, graph, **reading).graphs) == 1
+
+
 def test_a_missing_weight_is_named_by_its_row_in_the_whole_table():
     frame = pd.DataFrame({"A": [None, "1", "2"], "d": [1, 2, np.nan]})
-    with pytest.raises(DataError, match="data row 3 has missing"):
+    with pytest.raises(DataError, match="the weight of 1 row is missing, first in data row 3"):
         gml.rake(frame, {"A": {"1": 1, "2": 1}}, missing="drop", weights_fractional="d")
 
 

@@ -8,6 +8,7 @@ import json
 import lzma
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import gml
@@ -242,10 +243,12 @@ def test_weights(table):
     assert data.weights.tolist() == [2, 1]
     assert data.variables[0].levels == ("x", "y")
     assert data.n == 3
-    for bad in ("-1", "1.5", "NA"):
-        with pytest.raises(
-            DataError, match="line 3: column 'w': .* weights must be whole numbers, 0 or more"
-        ):
+    for bad, said in (
+        ("-1", "'-1', but weights must be whole numbers, 0 or more$"),
+        ("1.5", "'1.5', but weights must be whole numbers, 0 or more .*`weights_fractional`"),
+        ("NA", "the weight is missing; give 0 for a row that does not count"),
+    ):
+        with pytest.raises(DataError, match=f"line 3: column 'w': {said}"):
             table(f"A,w\nx,2\ny,{bad}\n", weights="w")
     for large in ("1e30", "9007199254740992", "9007199254740993"):
         with pytest.raises(
@@ -257,6 +260,25 @@ def test_weights(table):
         table("A,w\nx,9007199254740991\ny,1\n", weights="w")
     with pytest.raises(DataError, match="line 3: column 'w': 'two' is not a number"):
         table("A,w\nx,2\ny,two\n", weights="w")
+
+
+@pytest.mark.parametrize("kind", ["weights", "weights_fractional"])
+def test_rows_without_a_weight_are_dropped_with_those_that_lack_a_value(table, kind):
+    text = "A,w\nx,2\ny,\nz,NA\n,1\nx,0\nx,1\n"
+    said = "3 of 5 rows dropped for missing values \\(60%\\), 2 of them missing 'w'"
+    with pytest.warns(GmlWarning, match=said):
+        data = table(text, missing="drop", **{kind: "w"})
+    assert labels(data) == ["x", "x"]
+    assert data.in_rows(data.n) == 3
+    with pytest.raises(DataError, match="weights must .*data row 2 has -1"):
+        table("A,w\nx,2\ny,-1\nx,\n", missing="drop", **{kind: "w"})
+
+
+@pytest.mark.parametrize("kind", ["weights", "weights_fractional"])
+def test_weights_that_a_frame_lacks_are_counted(kind):
+    frame = pd.DataFrame({"A": ["x", "y", "x"], "w": [1.0, np.nan, np.nan]})
+    with pytest.raises(DataError, match="the weight of 2 rows is missing, first in data row 2; "):
+        gml.Dataset.from_frame(frame, **{kind: "w"})
 
 
 def test_max_levels(table):

@@ -220,6 +220,22 @@ def test_missing_cells_as_a_level(frame):
         net.predict(gappy)
 
 
+def test_missing_cells_that_said_nothing_in_training_say_nothing(frame, tmp_path):
+    gappy = frame.copy()
+    gappy.loc[::7, "word"] = None
+    net = gml.crf(gappy, target="tag", sequence="id", missing="available")
+    found = net.predict(gappy)
+    np.testing.assert_array_equal(found.table, net.predict(gappy, ignore_unknown=True).table)
+    net.to_file(tmp_path / "net.json")
+    again = gml.query(tmp_path / "net.json", batch=gappy, mpe=True)
+    assert again.predicted.tolist() == net.decode(gappy).predicted.tolist()
+    gappy.loc[1, "word"] = "w99"
+    with pytest.raises(gml.DataError, match="data row 2: column 'word': 'w99' was not seen in"):
+        net.predict(gappy)
+    with pytest.raises(gml.DataError, match="data row 1: column 'word' is missing"):
+        net.predict(gappy, missing="level")
+
+
 def test_numbers_are_put_into_the_intervals_of_training(frame):
     rng = np.random.default_rng(0)
     numbers = frame.assign(x=rng.normal(size=len(frame)))

@@ -22,7 +22,7 @@ from gml.errors import counted
 from gml.model.markovnet import MarkovNet
 from gml.model.undirected.boundary.impossible import Walls
 from gml.model.undirected.potential import Potential
-from gml.printable_text import cell_width, visible
+from gml.printable_text import cell_width, plain_count, visible
 from gml.text_table import aligned
 
 WIDTH = 100
@@ -241,7 +241,7 @@ def row_count(rows: float) -> str:
     >>> row_count(12345678), row_count(814.5092596577182), row_count(12345678.9)
     ('12,345,678', '814.509', '12,345,679')
     """
-    return f"{rows:,.0f}" if rows >= 1e6 else f"{rows:,.6g}"
+    return plain_count(rows, grouped=True)
 
 
 def number(value: float) -> str:

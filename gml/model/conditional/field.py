@@ -16,7 +16,16 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 import numpy as np
 
 from gml.data.dataset import Variable
-from gml.errors import GraphError, UsageError, agreeing, counted, listing, quote, unknown_name
+from gml.errors import (
+    GraphError,
+    UsageError,
+    agreeing,
+    counted,
+    kind_of,
+    listing,
+    quote,
+    unknown_name,
+)
 from gml.graph.graph import Graph
 from gml.graph.provenance import Provenance
 from gml.model.conditional.gauge import in_sum_to_zero_gauge
@@ -267,6 +276,11 @@ class ConditionalField:
         if target is None and len(self.targets) > 1:
             raise UsageError(
                 f"say which of {listing(t.name for t in self.targets)} to predict, or `decode` all"
+            )
+        if target is not None and not isinstance(target, str):
+            raise UsageError(
+                f"predict takes one target, not {kind_of(target)}; decode predicts all together "
+                "(on the command line, --mpe)"
             )
         name = self.targets[0].name if target is None else target
         asked = FieldRowInference(self, [name], evidence, predict=True)

@@ -40,7 +40,7 @@ def feature_names(
 
 def strongest(field: ChainField, most: int = 20) -> list[Feature]:
     """Return the features that say most, the strongest first; equal ones by their names."""
-    strengths = np.concatenate([_state_strengths(field), _transition_strengths(field)])
+    strengths = centred(field.features, field.weights)
     n_states = len(field.features.states)
     if most < len(strengths):
         least = -np.partition(-np.abs(strengths), most - 1)[most - 1] if most else np.inf
@@ -55,16 +55,19 @@ def strongest(field: ChainField, most: int = 20) -> list[Feature]:
     return sorted(found, key=lambda feature: (-abs(feature.strength), *feature[:2]))[:most]
 
 
-def _state_strengths(field: ChainField) -> Numbers:
-    attributes = field.features.state_attributes
-    sums = np.bincount(
-        attributes, weights=field.state_weights, minlength=field.features.n_attributes
-    )
-    return field.state_weights - sums[attributes] / field.features.n_labels
+def centred(table: FeatureTable, weights: Numbers) -> Numbers:
+    """Return weights of features less the means over all labels.
 
-
-def _transition_strengths(field: ChainField) -> Numbers:
-    matrix = field.transitions
-    centred = matrix - matrix.mean(axis=0) - matrix.mean(axis=1)[:, None] + matrix.mean()
-    found: Numbers = centred.reshape(-1)[field.features.transitions]
-    return found
+    Examples
+    --------
+    >>> table = FeatureTable(2, 1, np.array([0, 1]), np.array([0, 1, 2, 3]))
+    >>> centred(table, np.array([3.0, 1.0, 2.0, 0.0, 0.0, 0.0])).tolist()
+    [1.0, -1.0, 0.5, -0.5, -0.5, 0.5]
+    """
+    states, pairs = np.split(weights, [len(table.states)])
+    attributes = table.state_attributes
+    sums = np.bincount(attributes, weights=states, minlength=table.n_attributes)
+    matrix = table.transition_matrix(pairs)
+    matrix = matrix - matrix.mean(axis=0) - matrix.mean(axis=1)[:, None] + matrix.mean()
+    of_pairs = matrix.reshape(-1)[table.transitions]
+    return np.concatenate([states - sums[attributes] / table.n_labels, of_pairs])

@@ -2,7 +2,8 @@
 
 All rows of a sequence bear on the label of each, so a table is read as a whole. A cell of an input
 that is missing, or has a value that training did not see, is an error that names its line, unless
-unknown values are ignored: then the row has none of the features of that cell.
+unknown values are ignored: then the row has none of the features of that cell. Where training took
+missing cells as saying nothing (`missing="available"`), so do these rows.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ class ChainRowInference:
         if found.unseen:
             warn_of_unknown(dict(sorted(found.unseen.items())))
         gaps = _gaps(rows, self.field.inputs)
-        if gaps:
+        if gaps and not self._knows_gaps:
             warn_of_left_out(gaps)
         codes = found.codes("viterbi" if self.decodes else "posterior")
         answers = self._answers(found.probabilities, codes)
@@ -143,6 +144,11 @@ class ChainRowInference:
             source=source,
         )
 
+    @property
+    def _knows_gaps(self) -> bool:
+        """Whether training had rows without the features of missing cells, as far as recorded."""
+        return self.field.learning.options.get("missing") == "available"
+
     def _require_known(self, rows: SequenceRows) -> None:
         """Refuse a cell of an input that is missing, or that training did not see."""
         for name in self.field.inputs:
@@ -151,7 +157,9 @@ class ChainRowInference:
             known = {*self.field.input_levels.get(name, ())}
             gaps = missing_mask(column)
             unknown = np.array([level not in known for level in levels] + [False])
-            bad = gaps | unknown[np.where(gaps, -1, column.astype(np.int64))]
+            bad = unknown[np.where(gaps, -1, column.astype(np.int64))]
+            if not self._knows_gaps:
+                bad |= gaps
             if not bad.any():
                 continue
             row = int(np.argmax(bad))

@@ -43,7 +43,7 @@ _RISE = 1e-4
 
 
 class Verdict(NamedTuple):
-    """Whether there is a maximum, None if that is not known; why not, or a way to infinity."""
+    """Whether there is a maximum, None if that is not known; a way to infinity, and why."""
 
     exists: bool | None
     direction: Numbers | None = None

@@ -35,7 +35,7 @@ from gml.kernel.blas import one_blas_thread
 from gml.model.sequences.attributes import Attributes, RowAttributes, require_window
 from gml.model.sequences.chain_field import ChainField, NoFiniteMaximum
 from gml.model.sequences.feature_table import FeatureTable
-from gml.model.sequences.names import feature_names
+from gml.model.sequences.names import centred, feature_names
 from gml.model.sequences.objective import ChainObjective
 from gml.model.sequences.orthants import minimise_absolute, pseudo_gradient
 from gml.model.sequences.separation import ChainSeparation, Verdict, incomplete_attributes
@@ -59,6 +59,8 @@ _RARE = 1e2
 # Vectors that L-BFGS keeps.
 _VECTORS = 80
 _NAMED = 5
+# The digits of a direction that are compared, and the share of its largest number that is none.
+_DIGITS, _STILL = 6, 1e-6
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,7 @@ def train_chain(
             verdict = _verdict(table, of_rows, labels, rows, objective, deadline)
             names = _Names(attributes, table, rows)
             if verdict.direction is not None:
-                raise names.no_maximum(verdict.direction)
+                raise names.no_maximum(verdict.direction, verdict.why)
             if verdict.exists is None and not deadline.passed:
                 found = _undecided(way, names, verdict.why)
             else:
@@ -173,7 +175,7 @@ def _verdict(
     """Decide whether the likelihood has a maximum."""
     endless = incomplete_attributes(table)
     if endless is not None:
-        return Verdict(False, endless)
+        return Verdict(False, endless, "as for a value that some label never goes with")
     _, gradient = objective.likelihood(np.zeros(len(table)))
     return ChainSeparation(table, of_rows, labels, rows).verdict(-gradient, deadline)
 
@@ -296,12 +298,11 @@ class _Names(NamedTuple):
     table: FeatureTable
     rows: SequenceRows
 
-    def no_maximum(self, growth: Numbers) -> NoFiniteMaximum:
+    def no_maximum(self, growth: Numbers, why: str) -> NoFiniteMaximum:
         """The error where the likelihood has no maximum."""
         return NoFiniteMaximum(
             f"the likelihood has no maximum: the weights of {self._fastest(growth)} grow without "
-            f"end, as for a value that some label never goes with; give a penalty, such as "
-            f"{parameter('l2', 1)}"
+            f"end{why and f', {why}'}; give a penalty, such as {parameter('l2', 1)}"
         )
 
     def undecided(self, growth: Numbers, why: str) -> NoFiniteMaximum:
@@ -314,9 +315,16 @@ class _Names(NamedTuple):
 
     def _fastest(self, growth: Numbers) -> str:
         assert self.rows.target is not None
+        # What all labels of an attribute share changes no probability, however fast it grows.
+        speeds = np.abs(centred(self.table, growth))
+        least = _STILL * np.abs(growth).max(initial=0.0)
+        if not (speeds > least).any():
+            speeds = np.abs(growth)
+        # Digits that the programme did not settle are no order.
+        order = np.argsort(-np.round(speeds, _DIGITS), kind="stable")
         fastest = np.zeros(len(growth), dtype=np.bool_)
-        fastest[np.argsort(-np.abs(growth), kind="stable")[:_NAMED]] = True
-        fastest &= growth != 0
+        fastest[order[:_NAMED]] = True
+        fastest &= speeds > least
         labels = self.rows.target.levels or ()
         return listing(
             " → ".join(name)

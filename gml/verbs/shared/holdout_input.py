@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, cast
 
 from gml.counts.counter import Counter
@@ -10,8 +11,19 @@ from gml.data.columns import Choice
 from gml.data.dataset import Dataset
 from gml.data.discretize import cuts_of_levels
 from gml.data.options import ReadingKeywords, Undeclared, reading_options
-from gml.verbs.shared.data_input import Data, declaring, open_data
+from gml.errors import UsageError, parameter, place
+from gml.verbs.shared.data_input import Data, declaring, name_of, open_data
 from gml.verbs.shared.declared_columns import DeclaredColumns
+
+
+@contextmanager
+def naming_holdout(holdout: Data) -> Iterator[None]:
+    """Say of what a call asks for in vain, such as a column, that the held-out data lack it."""
+    try:
+        yield
+    except UsageError as error:
+        where = place(name_of(holdout, "the holdout"))
+        raise UsageError(f"{parameter('holdout')}: {where}: {error}") from None
 
 
 def open_holdout(
@@ -45,13 +57,14 @@ def open_holdout(
     if isinstance(holdout, Dataset | Counter):
         same = {}
     known = {v.name: v.levels for v in counter.variables if v.levels and v.name in fixed}
-    return open_data(
-        holdout,
-        fractional=True,
-        used=used,
-        declared=DeclaredColumns(source, known | cut),
-        undeclared=undeclared,
-        offer_available=False,
-        takes_numbers=takes_numbers,
-        **same,
-    )
+    with naming_holdout(holdout):
+        return open_data(
+            holdout,
+            fractional=True,
+            used=used,
+            declared=DeclaredColumns(source, known | cut),
+            undeclared=undeclared,
+            offer_available=False,
+            takes_numbers=takes_numbers,
+            **same,
+        )

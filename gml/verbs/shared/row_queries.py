@@ -14,7 +14,7 @@ from gml.data.dataset import Dataset, Variable
 from gml.data.options import Names as ColumnNames
 from gml.data.options import ReadOptions
 from gml.data.records import Records, open_records
-from gml.errors import UsageError, kind_of, parameter, place, quote
+from gml.errors import UsageError, kind_of, listing, parameter, place, quote
 from gml.formats.reports.predictions import AnyMetrics
 from gml.ledger import wants_digest
 from gml.model.bayesnet import BayesNet
@@ -79,6 +79,7 @@ def row_inference(
     if interval is not None and not isinstance(net, BayesNet):
         raise UsageError(f"{parameter('interval')} is for numbers, and the model has only levels")
     if isinstance(net, ConditionalField):
+        _require_one_target(net, predict)
         return FieldRowInference(
             net,
             all_targets(net, evidence) if mpe else asked,
@@ -108,10 +109,26 @@ def require_asked(target: Sequence[str], predict: str | None) -> None:
     """Refuse rows about which nothing is asked, or too much."""
     if (predict is None) == (not target):
         raise UsageError(
-            f"{parameter('batch')} needs either {parameter('target')} or {parameter('predict')}"
+            f"{parameter('batch')} needs either {parameter('target')} or {parameter('predict')}, "
+            f"or, of a conditional field, {parameter('mpe')}"
         )
     if predict is not None and not isinstance(predict, str):
-        raise UsageError(f"{parameter('predict')} must be the name of a node, not {predict!r}")
+        raise UsageError(
+            f"{parameter('predict')} must be the name of a node, not {predict!r}; of a conditional "
+            f"field, {parameter('mpe')} predicts all targets together"
+        )
+
+
+def _require_one_target(field: ConditionalField, predict: str | None) -> None:
+    """Refuse a list of targets where one is predicted."""
+    known = {target.name for target in field.targets}
+    if predict is not None and predict not in known:
+        names = [name.strip() for name in predict.split(",")]
+        if len(names) > 1 and known.issuperset(names):
+            raise UsageError(
+                f"{parameter('predict')} takes one target, not {listing(names)}; "
+                f"{parameter('mpe')} predicts all together"
+            )
 
 
 def answers_of_rows(

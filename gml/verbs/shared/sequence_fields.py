@@ -18,6 +18,7 @@ from gml.model.sequences.decoding import prediction_options
 from gml.model.sequences.estimation import estimate_chain
 from gml.progress import Deadline, reporter
 from gml.verbs.shared.data_input import Data, options_for
+from gml.verbs.shared.holdout_input import naming_holdout
 from gml.verbs.shared.weights_as_inputs import warn_of_weights_as_inputs
 
 WINDOW = 1
@@ -47,13 +48,14 @@ def train_field(
     if holdout is not None:
         # Before training, so that what is wrong with the file is said at once.
         wanted = replace(options_for(holdout, reading), digest=False)
-        judged_by = _sequences(
-            holdout,
-            prediction_options(Attributes.seen_in(rows, 0), wanted),
-            sequence=sequence,
-            target=target,
-            inputs=rows.inputs.names,
-        )
+        with naming_holdout(holdout):
+            judged_by = _sequences(
+                holdout,
+                prediction_options(Attributes.seen_in(rows, 0), wanted),
+                sequence=sequence,
+                target=target,
+                inputs=rows.inputs.names,
+            )
     field, complete = estimate_chain(
         rows,
         window=window,
