@@ -93,7 +93,7 @@ def _unmet(
             return _projected(cells, kept, wider).converged
 
         raise_narrow_bounds(cells.base[kept], margins, bounds, would_do, where)
-        if rake_cells(cells).converged:
+        if _projected(cells, kept, None).converged:
             return CannotAnswer(
                 f"no weights from {bounds[0]:g} to {bounds[1]:g} times those before were found "
                 f"that meet the targets: the nearest are off by {found.gap:.3g} of a target; widen "
