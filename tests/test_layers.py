@@ -62,6 +62,7 @@ HEAVY = {
         "learners/averaging.py",
         "model/answer.py",
         "model/decoded_metrics.py",
+        "model/entropy/density.py",
         "model/prediction_metrics.py",
         "model/raking/result.py",
         "model/network.py",
