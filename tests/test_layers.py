@@ -63,6 +63,7 @@ HEAVY = {
         "model/answer.py",
         "model/decoded_metrics.py",
         "model/mixed/mixture.py",
+        "model/entropy/density.py",
         "model/prediction_metrics.py",
         "model/raking/result.py",
         "model/network.py",

@@ -6,6 +6,7 @@ JSON has a list of "constraints", each with an optional "name" that messages use
      "constraints": [
        {"margin": ["A", "B"], "probabilities": {"n": {"x": 0.1, "z": 0.2}, "y": {"x": 0.7}}},
        {"margin": ["A"], "counts": [30, 70]},
+       {"margin": ["B"], "percent": {"x": 80, "z": 20}},
        {"expectation": {"die": {"1": 1, "2": 2, "3": 3, "4": 4, "5": 5, "6": 6}}, "equals": 4.5},
        {"expectation": {"A": {"y": 1}, "B": {"z": 2}}, "at_most": 1.2, "name": "cost"},
        {"probability": {"A": "y"}, "given": {"B": "z"}, "at_least": 0.3}]}
@@ -34,9 +35,9 @@ from typing import Any
 
 from gml.data.json_text import parse_json
 from gml.data.text_file import read_text
-from gml.errors import DataError, listing, nearest_name, place, quote, unknown_name
+from gml.errors import DataError, double_quoted, listing, nearest_name, place, quote, unknown_name
 from gml.formats.constraint_keys import require_keys
-from gml.formats.constraints_csv import constraints_of_csv
+from gml.formats.constraints_csv import PERCENTAGES, constraints_of_csv
 from gml.formats.constraints_numeric import moments_of
 from gml.kernel.layout import MOST_AXES
 from gml.model.entropy.constraints import (
@@ -60,10 +61,12 @@ Levels = Mapping[str, Sequence[str]]
 _KEYS = ("variables", "constraints", "numeric")
 _RELATION_KEYS = {"equals": EQUALS, "at_most": AT_MOST, "at_least": AT_LEAST}
 _KINDS = {
-    "margin": ("probabilities", "counts"),
+    "margin": ("probabilities", "counts", "percent"),
     "expectation": tuple(_RELATION_KEYS),
     "probability": ("given", *_RELATION_KEYS),
 }
+
+_WHATS = {"percent": PERCENTAGES}
 
 
 def read_constraints(
@@ -145,6 +148,7 @@ def constraints_of(
         found = _margins_by_name(content, where, normalise)
         require_known(found, levels)
         return found
+    _refuse_bare_lists(content, where)
     require_keys({key: None for key in content if key != "schema"}, _KEYS, where)
     if "numeric" in content:
         if "constraints" in content or "variables" in content:
@@ -180,6 +184,19 @@ def _are_margins(content: Mapping[Any, Any]) -> bool:
         isinstance(values, Mapping) and isinstance(key, str) and nearest_name(key, known) is None
         for key, values in content.items()
     )
+
+
+def _refuse_bare_lists(content: Mapping[Any, Any], where: str) -> None:
+    """Refuse margins by variable in which a list does not say what its levels are."""
+    known = (*_KEYS, "schema")
+    for key, values in content.items():
+        if not isinstance(key, str) or nearest_name(key, known) is not None:
+            return
+        if isinstance(values, list) and all(isinstance(v, int | float) for v in values):
+            raise DataError(
+                f'{where}: {quote(key)}: a list of numbers needs the levels, in "variables"; or '
+                f'write {{{double_quoted(key)}: {{"level": number, ...}}}}'
+            )
 
 
 def _margins_by_name(content: Mapping[str, Any], where: str, normalise: bool) -> Constraints:
@@ -293,9 +310,9 @@ def _margin(
         raise DataError(f'{at}: the "margin" has {quote(twice[0])} twice')
     values = [key for key in _KINDS["margin"] if key in given]
     if len(values) != 1:
-        raise DataError(f'{at}: a "margin" needs either "probabilities" or "counts"')
-    what = values[0]
-    cells = _cells(given[what], tuple(names), at, known)
+        raise DataError(f'{at}: a "margin" needs one of "probabilities", "counts" or "percent"')
+    cells = _cells(given[values[0]], tuple(names), at, known)
+    what = _WHATS.get(values[0], values[0])
     margin, total = margin_of_values(tuple(names), cells, what, normalise=normalise, **called)
     return margin, total if what == "counts" else None
 

@@ -25,7 +25,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from gml.data.reading import default_delimiter
@@ -56,6 +56,7 @@ _VALUES = {
 }
 """What a column of values holds, by its name; the first two are never those of a variable."""
 _PLAIN = ("probability", "count")
+_SHARES = ("share", "proportion", "percent")
 _IN_WORDS = "probability or count (or share, proportion, percent, n)"
 _GIVEN = "given"
 
@@ -139,9 +140,10 @@ def _records(text: str, delimiter: str, where: str) -> tuple[list[str], Iterator
 
 
 def _margins(
-    header: list[str], rows: Iterator[_Row], normalise: bool
+    header: list[str], rows: Iterable[_Row], normalise: bool
 ) -> tuple[tuple[Constraint, ...], float | None]:
     values = _value_column(header)
+    rows = _without_second_values(list(rows), [name for name in header if name != values], values)
     what = _VALUES[values.casefold()]
     variables = [name for name in header if name not in (values, _GIVEN)]
     if not variables:
@@ -191,6 +193,30 @@ def _value_column(header: list[str]) -> str:
         else f"no column of values; margins have one that is called {_IN_WORDS}"
     )
     raise DataError(f"{said}; expectations have the columns {', '.join(EXPECTATION_COLUMNS)}")
+
+
+def is_of_values(name: str) -> bool:
+    """Whether a column of this name may hold the values of margins.
+
+    Examples
+    --------
+    >>> is_of_values("Percent"), is_of_values("sex")
+    (True, False)
+    """
+    return name.casefold() in _VALUES
+
+
+def _without_second_values(rows: list[_Row], others: list[str], values: str) -> list[_Row]:
+    """Return the rows; refuse a share beside the values, which would be taken for a variable."""
+    for name in others:
+        if name.casefold() in _SHARES and all(
+            number_of(row.fields[name], ".") is not None for row in rows
+        ):
+            raise DataError(
+                f"two columns of values, {listing([values, name])}; leave one, or give the "
+                "variable another name"
+            )
+    return rows
 
 
 def _margin(
@@ -273,5 +299,6 @@ def _number(row: _Row, column: str) -> float:
         raise DataError(f"line {row.line}: the {column} is missing")
     value = number_of(text, ".")
     if value is None:
-        raise DataError(f"line {row.line}: the {column} must be a number, not {quote(text)}")
+        bare = "; write it without %" if text.rstrip().endswith("%") else ""
+        raise DataError(f"line {row.line}: the {column} must be a number, not {quote(text)}{bare}")
     return value

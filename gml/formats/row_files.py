@@ -18,6 +18,7 @@ from gml.errors import UsageError
 _COMPRESSED = (".gz", ".bz2", ".xz")
 _TABS = (".tsv", ".tab")
 _OTHERS = (".zst", ".parquet", ".feather", ".arrow", ".json", ".jsonl", ".xls", ".xlsx")
+_PICTURES = (".svg", ".png", ".pdf", ".html")
 
 
 def require_row_suffix(path: str | os.PathLike[str]) -> None:
@@ -32,7 +33,7 @@ def require_row_suffix(path: str | os.PathLike[str]) -> None:
 with .gz, .bz2 or .xz
     """
     plain, _ = _taken_apart(path)
-    if plain.suffix.lower() in _OTHERS:
+    if plain.suffix.lower() in (*_OTHERS, *_PICTURES):
         raise UsageError(
             f"cannot write {str(path)!r}: rows are written as .csv or .tsv, or these with "
             ".gz, .bz2 or .xz"

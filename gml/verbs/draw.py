@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 from gml.data.options import ReadingKeywords, given_keywords, names_of
 from gml.errors import UsageError, parameter, require_one_of, require_whole
 from gml.graph.knowledge import Knowledge
+from gml.model.entropy.density import Density
 from gml.pictures.picture import Picture
 from gml.pictures.rendering import require_renderer
-from gml.pictures.themes import theme_named
+from gml.pictures.themes import Theme, theme_named
 from gml.verbs.shared.drawn_graph import (
     LAYOUTS,
     View,
@@ -48,7 +49,7 @@ FOLDS = 10
 
 @answers_misspelling()
 def draw(
-    source: GraphLike | Data,
+    source: GraphLike | Data | Density,
     *graphs: GraphLike,
     kind: str = "graph",
     against: GraphLike | None = None,
@@ -76,9 +77,9 @@ def draw(
     ----------
     source
         A path, a Graph, a model or a learner's result. A model is drawn with the distribution of
-        each node. For other kinds: a table, or a graph with strengths (`matrix`); the file that
-        `gml hc --trace` writes (`trace`); an averaged graph (`strengths`); a table (`losses`); a
-        model (`cpt`).
+        each node, and a Density as a curve. For other kinds: a table, or a graph with strengths
+        (`matrix`); the file that `gml hc --trace` writes (`trace`); an averaged graph
+        (`strengths`); a table (`losses`); a model (`cpt`).
     *graphs
         For `losses`, the graphs to be compared.
     kind
@@ -159,6 +160,8 @@ def draw(
     require_whole(0, radius=radius)
     require_whole(2, folds=folds)
     colours = theme_named(theme)
+    if isinstance(source, Density):
+        return _draw_density(source, kind, [name for name in given if given[name]], colours)
     if kind == "graph":
         view = View(
             theme=colours,
@@ -206,6 +209,16 @@ def _draw_graph(
         counter = counter_for(given, data, how)
     graph, shown = weighted(given, weight, counter)
     return picture_of(replace(given, graph=graph), shown, view)
+
+
+def _draw_density(density: Density, kind: str, given: Sequence[str], theme: Theme) -> Picture:
+    if kind != "graph" or given:
+        raise UsageError(
+            f"a density has no {parameter(given[0]) if given else kind}: it is drawn as it is"
+        )
+    from gml.pictures.plots.density import density_plot
+
+    return replace(density_plot(density, theme=theme), background=theme.background)
 
 
 def _require_kind(kind: str, given: Sequence[str]) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gml import __version__
+from gml.data.frames import is_frame
 from gml.errors import UsageError, kind_of, parameter
 from gml.formats.constraints import constraints_of, read_constraints, require_known
+from gml.formats.constraints_csv import constraints_of_csv
 from gml.graph.provenance import Provenance
 from gml.model.bayesnet import BayesNet
 from gml.model.entropy.constraints import Constraints, NumericMoments
@@ -19,15 +21,27 @@ from gml.pictures.picture import Picture
 from gml.progress import Deadline
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.model_input import ModelSource, open_model
+from gml.verbs.shared.raking_targets import text_of_frame
 from gml.verbs.shared.recording import records_keywords
 
-ConstraintSource = (
-    str | os.PathLike[str] | Mapping[str, Any] | Sequence[Any] | Constraints | NumericMoments
+if TYPE_CHECKING:
+    import pandas as pd
+
+ConstraintSource: TypeAlias = (
+    "str | os.PathLike[str] | Mapping[str, Any] | Sequence[Any] | pd.DataFrame | Constraints | "
+    "NumericMoments"
 )
 
 
 @records_keywords
-@answers_misspelling(reading=())
+@answers_misspelling(
+    reading=(),
+    elsewhere={
+        "quantiles": "a Density has them: gml.maxent(…).quantile([0.05, 0.5, 0.95])",
+        "draws": "a Density makes them: gml.maxent(…).sample(1000, seed=0)",
+        "seed": "it goes with draws: gml.maxent(…).sample(1000, seed=0)",
+    },
+)
 def maxent(
     constraints: ConstraintSource,
     reference: ModelSource | None = None,
@@ -43,7 +57,7 @@ def maxent(
     ----------
     constraints
         A JSON or CSV file; the same as Python objects, {"constraints": [...]} or the list alone;
-        or {"numeric": {...}} for one numeric variable.
+        or {"numeric": {...}} for one numeric variable; or a DataFrame like a CSV file.
     reference
         A model, or a file of one: then D(p‖reference) is least (an information projection).
     normalise
@@ -113,12 +127,16 @@ def _opened(
         return source
     if isinstance(source, str | os.PathLike):
         return read_constraints(source, normalise=normalise, levels=levels)
+    if is_frame(source):
+        found = constraints_of_csv(text_of_frame(source), "the constraints", normalise=normalise)
+        require_known(found, levels)
+        return found
     if isinstance(source, Sequence):
         source = {"constraints": list(source)}
     if not isinstance(source, Mapping):
         raise UsageError(
-            f"{parameter('constraints')} must be a path, a dict or a list of constraints, not "
-            f"{kind_of(source)}"
+            f"{parameter('constraints')} must be a path, a dict, a list of constraints or a "
+            f"DataFrame, not {kind_of(source)}"
         )
     return constraints_of(source, "the constraints", normalise=normalise, levels=levels)
 

@@ -81,6 +81,7 @@ def test_a_second_run_writes_the_same_bytes(gml, files):
         (["wait.json", "-f", "uai"], 2, "a density is written as json, text, csv or a picture"),
         (["wait.json", "--draws", "5", "-f", "json"], 2, "draws are written as CSV, not as json"),
         (["wait.json", "--draws", "5", "-o", "x.json"], 2, "cannot write 'x.json'"),
+        (["wait.json", "--draws", "5", "-o", "x.svg"], 2, "cannot write 'x.svg'"),
         (["wait.json", "--reference", "people.json"], 3, "people.json: No such file"),
         ([], 2, "Missing argument 'CONSTRAINTS'"),
     ],

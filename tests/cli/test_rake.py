@@ -186,9 +186,21 @@ def test_bounds(gml, folder):
     assert "no weights from 0.5 to 1.5 times those before meet the targets" in refused
     assert "--bounds 0.399,2.01 would do" in refused
     for wrong in ("2", "0.3;3", "1,2", "a,b"):
-        assert "bounds" in error_line(
-            gml("rake", "rows.csv", "--targets", "t.csv", "--bounds", wrong), 2
-        )
+        told = error_line(gml("rake", "rows.csv", "--targets", "t.csv", "--bounds", wrong), 2)
+        assert "bounds" in told
+        assert wrong in told
+        assert f"[{wrong[0]}" not in told
+
+
+def test_a_report_in_a_format_that_it_has_not(gml, folder):
+    told = error_line(gml("rake", "rows.csv", "--targets", "t.csv", "--report", "rep.html"), 2)
+    assert "--report 'rep.html': use one of .txt .json .jsonl .csv .md\n" in told
+
+
+def test_a_second_column_of_values(gml, folder):
+    (folder / "two.csv").write_text("sex,count,n\nm,50,1\nf,50,1\n")
+    told = error_line(gml("rake", "rows.csv", "--targets", "two.csv"), 2)
+    assert "two.csv: 'n' is a second column of values: leave one; column 'n' not found" in told
 
 
 def test_base_weights_and_the_name_of_the_new_ones(gml, folder):

@@ -19,6 +19,8 @@ from tests.entropy_problems import (
     rows_of,
 )
 
+pytestmark = pytest.mark.filterwarnings("ignore:.* makes what is given impossible")
+
 # `make bench-maxent` tries 2 000 and 500 of them.
 N_FEASIBLE, N_CONTRADICTING, PER_TEST = 300, 100, 50
 

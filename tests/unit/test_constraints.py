@@ -155,11 +155,20 @@ def test_rounding_of_sums_is_no_difference(written):
         ("{}", '"constraints" must be a list of at least one'),
         ({"constraints": []}, "at least one constraint"),
         ({"constraint": []}, "unknown key 'constraint'; did you mean 'constraints'? the keys are"),
+        (
+            {"sex": [49, 51]},
+            "'sex': a list of numbers needs the levels, in \"variables\"; or write",
+        ),
+        (
+            constraint(margin="A", percent={"a": 36, "b": 65}),
+            "add up to 101, which is 1 more than 100",
+        ),
+        (constraint(margin="A", percent={"a": "36%"}), "not '36%'; write it without quotes and %"),
         ({"constraints": [1]}, "constraint 1 is not an object"),
         ({"constraints": [{}]}, "constraint 1 must have one of 'margin', 'expectation'"),
         (constraint(margin="A", expectation={}), "not 'margin', 'expectation'"),
-        (constraint(margin="A"), 'needs either "probabilities" or "counts"'),
-        (constraint(margin="A", counts={}, probabilities={}), "needs either"),
+        (constraint(margin="A"), 'needs one of "probabilities", "counts" or "percent"'),
+        (constraint(margin="A", counts={}, probabilities={}), "needs one of"),
         (constraint(margin=["A", "A"], counts={}), "has 'A' twice"),
         (constraint(margin=[], counts={}), "must be a list of variables"),
         (constraint(margin=[1], counts={}), "must be text, not 1"),
@@ -175,7 +184,7 @@ def test_rounding_of_sums_is_no_difference(written):
         (constraint(margin=["A", "B"], counts={"a": 1}), "below 'a' there must be an object"),
         (
             constraint(margin="A", counts={"a": 1}, equals=1),
-            "unknown key 'equals'; the keys are 'margin', 'probabilities', 'counts', 'name'",
+            "unknown key 'equals'; the keys are 'margin', 'probabilities', 'counts', 'percent', 'name'",
         ),
         (constraint(expectation={"A": {"a": 1}}), "must have one of 'equals', 'at_most'"),
         (constraint(expectation={"A": {"a": 1}}, equals=1, at_most=2), "must have one of"),
@@ -235,6 +244,8 @@ def test_bad_json(written, content, message):
     [
         ("A,B\nn,y\n", "no column of values; margins have one that is called probability or count (or share"),
         ("A,count,probability\nn,1,1\n", "'count', 'probability' could all be the values"),
+        ("A,count,Percent\nn,1,25\ny,3,75\n", "two columns of values, 'count', 'Percent'; leave one"),
+        ("A,percent\nn,36%\n", "line 2: the percent must be a number, not '36%'; write it without %"),
         ("A;count\nn;1\n", "line 1: the header is one column, 'A;count'"),
         ("A,A,count\nn,n,1\n", "line 1: column 'A' appears twice"),
         ("A,,count\nn,n,1\n", "line 1: a column has no name"),
@@ -395,6 +406,16 @@ def test_percentages_add_up_to_100(written):
 def test_a_conditional_percentage(written):
     text = "rain,clouds,given,percent\nyes,no,clouds,10\n,no,,40\n,yes,,60\n"
     assert read_constraints(written(text, "known.csv")).items[0].value == pytest.approx(0.1)
+
+
+def test_percent_in_json(written):
+    path = written(constraint(margin="A", percent={"a": 36, "b": 64}))
+    assert read_margins(path).margins[0].cells == {("a",): 0.36, ("b",): 0.64}
+
+
+def test_a_variable_may_be_called_like_shares_if_it_has_labels(written):
+    found = read_margins(written("share,count\nlow,1\nhigh,3\n", "known.csv"))
+    assert found.margins[0].names == ("share",)
 
 
 def test_two_columns_of_values_are_too_many(written):

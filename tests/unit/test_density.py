@@ -349,3 +349,37 @@ def test_a_second_moment_alone_that_is_small_on_an_interval(low):
     found = gml.maxent({"numeric": {"name": "x", "support": [low, 1], "moments": {"2": 1e-18}}})
     normal = 0.5 * math.log(2 * math.pi * math.e * 1e-18)
     assert found.entropy == pytest.approx(normal - (math.log(2) if low == 0 else 0), abs=1e-12)
+
+
+def test_a_density_shows_itself_in_one_line_and_as_a_frame():
+    found = density((0, None), mean=2)
+    assert repr(found) == "Density('x' on [0, inf]: mean 2, variance 4, entropy 1.69315)"
+    frame = found.to_frame()
+    assert list(frame.columns) == ["x", "density", "cumulative"]
+    assert frame["density"][0] == pytest.approx(0.5)
+
+
+def test_gml_draw_takes_a_density():
+    found = density((0, None), mean=2)
+    assert gml.draw(found).title == "Density of x"
+    assert gml.draw(found, theme="dark").background != gml.draw(found).background
+    for wrong, told in (
+        ({"kind": "matrix"}, "no matrix"),
+        ({"evidence": {"x": 1}}, "no `evidence`"),
+    ):
+        with pytest.raises(UsageError, match=told):
+            gml.draw(found, **wrong)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"), [("quantiles", r"\.quantile\("), ("draws", r"\.sample\("), ("seed", "sample")]
+)
+def test_what_a_density_answers_is_no_parameter(name, told):
+    with pytest.raises(UsageError, match=told):
+        gml.maxent({"numeric": {"name": "x", "mean": 2}}, **{name: 3})
+
+
+def test_parameters_that_are_for_the_command_line_are_not_offered():
+    with pytest.raises(UsageError, match="did you mean 'threads'") as raised:
+        gml.maxent({"numeric": {"name": "x", "mean": 2}}, thread=3)
+    assert "asked" not in str(raised.value)

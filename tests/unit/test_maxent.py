@@ -247,7 +247,7 @@ def test_a_reference_that_excludes_what_is_needed():
     ("constraints", "message"),
     [
         ([{"expectation": {"A": {"y": 1}}, "equals": 0.5}], "'y' is the only level of 'A'"),
-        (3, "must be a path, a dict or a list of constraints, not an int"),
+        (3, "must be a path, a dict, a list of constraints or a DataFrame, not an int"),
     ],
 )
 def test_refused(constraints, message):
@@ -443,3 +443,10 @@ def test_a_mean_beyond_far_numbers_is_a_contradiction():
     numbers = {str(10**4 + face): 10**4 + face for face in range(1, 7)}
     with pytest.raises(DataError, match="cannot hold"):
         gml.maxent([{"expectation": {"year": numbers}, "equals": 10**4 + 6.00001}])
+
+
+def test_constraints_in_a_frame():
+    import pandas as pd
+
+    frame = pd.DataFrame({"sex": ["m", "f"], "count": [490, 510]})
+    assert gml.maxent(frame).query("sex")["sex"]["m"] == pytest.approx(0.49, rel=1e-12)

@@ -9,7 +9,9 @@ from gml.errors import CannotAnswer, DataError
 from gml.formats.reports.undirected import dump_markov_text
 from gml.model.entropy.constraints import Constraints, Expectation
 from gml.model.entropy.dual import TreeDual
+from gml.model.entropy.polytope import Polytope
 from gml.model.entropy.problem import problem_of
+from gml.model.undirected.fitting import OutOfTime
 from gml.model.undirected.from_tables import LogTable, markov_of_tables
 
 FACES = {str(face): face for face in range(1, 7)}
@@ -143,17 +145,46 @@ def test_two_that_force_zeros_together_have_no_price_and_others_do():
 
 
 def test_what_is_given_of_the_impossible_costs_nothing():
-    net = solved(
-        {"probability": {"A": "y"}, "equals": 0},
-        {"probability": {"B": "y"}, "given": {"A": "y"}, "equals": 0.3},
-        {"expectation": {"die": FACES}, "at_most": 5},
-    )
+    with pytest.warns(gml.GmlWarning, match=r"P\(A='y'\)\) makes what is given impossible"):
+        net = solved(
+            {"probability": {"A": "y"}, "equals": 0},
+            {"probability": {"B": "y"}, "given": {"A": "y"}, "equals": 0.3},
+            {"expectation": {"die": FACES}, "at_most": 5},
+        )
     assert multipliers(net) == [None, 0.0, 0.0]
 
 
 def test_an_infinite_price_is_said_in_text():
     net = solved({"expectation": {"die": FACES}, "equals": 6})
     assert "E[die] = 6    infinite" in dump_markov_text(net)
+
+
+def test_a_price_that_was_not_found_out_in_time_is_not_called_infinite(monkeypatch):
+    def too_late(*_):
+        raise OutOfTime("too late")
+
+    monkeypatch.setattr(Polytope, "can_be_more", too_late)
+    net = solved({"expectation": {"die": FACES}, "equals": 6})
+    [one] = net.learning["maxent"]["constraints"]
+    assert one["multiplier"] is None
+    assert one["multiplier_known"] is False
+    assert "E[die] = 6   not known" in dump_markov_text(net)
+
+
+def test_how_far_constraints_must_be_missed_is_asked_for_once(monkeypatch):
+    asked = []
+
+    def recorded(self, deadline, chosen=None, *, miss=Polytope.miss):
+        asked.append(chosen)
+        return miss(self, deadline, chosen)
+
+    monkeypatch.setattr(Polytope, "miss", recorded)
+    net = solved(
+        {"probability": {"A": "y"}, "equals": 0.3},
+        {"probability": {"A": "y", "B": "y"}, "equals": 0.3},
+    )
+    assert multipliers(net) == [None, None]
+    assert asked == [None]
 
 
 # ---------------------------------------------------------------------- contradictions

@@ -507,14 +507,33 @@ def test_normalise_scales_every_margin():
 
 
 def test_a_level_with_blanks_is_told_from_one_without():
-    with pytest.raises(DataError, match="'m' is without blanks: write labels as rows do"):
+    with pytest.raises(DataError, match="; the rows have ' m' with a leading blank$"):
         gml.rake(pd.DataFrame({"sex": [" m"]}), {"sex": {"m": 1}})
+    with pytest.raises(DataError, match="; the targets have 'm ' with a trailing blank$"):
+        gml.rake(pd.DataFrame({"sex": ["m"]}), {"sex": {"m ": 1}})
 
 
 def test_a_target_that_is_misspelt():
     rows = pd.DataFrame({"sex": ["male", "female"]})
-    with pytest.raises(DataError, match="'male' has no target.*; did you mean 'male' by 'mael'?"):
+    with pytest.raises(DataError, match="; the target 'mael' may be meant for 'male'$"):
         gml.rake(rows, {"sex": {"mael": 1, "female": 1}})
+
+
+def test_a_target_of_several_columns_that_is_misspelt():
+    rows = pd.DataFrame({"sex": ["M", "F"], "reg": ["SA", "SA"]})
+    with (
+        pytest.raises(CannotAnswer, match=r"no row has reg='Sa', sex='F'.*; did you mean 'SA'\?$"),
+        pytest.warns(gml.GmlWarning, match="not among the targets"),
+    ):
+        gml.rake(rows, {("sex", "reg"): {("M", "SA"): 1, ("F", "Sa"): 1}})
+
+
+def test_targets_of_intervals_ask_for_the_cuts():
+    rows = pd.DataFrame({"age": [20, 42, 71]})
+    targets = {"age": {"[-inf,30)": 1, "[30,50.5)": 1, "[50.5,inf)": 1}}
+    with pytest.raises(DataError, match="intervals: cut it with `cut` age=30,50.5$"):
+        gml.rake(rows, targets)
+    assert gml.rake(rows, targets, cut={"age": [30, 50.5]}).weights.tolist() == [1, 1, 1]
 
 
 def test_weights_cannot_have_targets():

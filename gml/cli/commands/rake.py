@@ -14,7 +14,7 @@ from gml.cli.shared.output_options import row_output
 from gml.cli.shared.parameter_types import OutputFile
 from gml.cli.shared.raking_output import RakingOutput
 from gml.cli.shared.run import claim_input
-from gml.errors import UsageError
+from gml.errors import UsageError, quote
 from gml.progress import reporter
 
 
@@ -22,12 +22,16 @@ def _numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> l
     """Read --bounds L,U."""
     if value is None:
         return None
+    from gml.verbs.shared.raked_table import checked_bounds
+
     try:
-        return [float(part) for part in value.split(",")]
+        numbers = [float(part) for part in value.split(",")]
     except ValueError:
         raise click.BadParameter(
             f"{value!r} is not two numbers such as 0.3,3", ctx, param
         ) from None
+    checked_bounds(numbers, shown=value)
+    return numbers
 
 
 @click.command(
@@ -137,6 +141,10 @@ def _report_output(path: str | None, out: TableOutput) -> RakingOutput | None:
         return None
     if path == "-":
         raise UsageError("--report needs a file; standard output is for the rows")
+    from pathlib import Path
+
     from gml.formats.suffixes import REPORT_SUFFIXES, format_of
 
+    if Path(path).suffix.lower() not in REPORT_SUFFIXES:
+        raise UsageError(f"--report {quote(path)}: use one of {' '.join(REPORT_SUFFIXES)}")
     return RakingOutput(path, format_of(path, REPORT_SUFFIXES, or_option=""), out.safe_csv)

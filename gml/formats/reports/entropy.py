@@ -98,8 +98,10 @@ def _rows(one: Mapping[str, Any], k: int, net: MarkovNet) -> list[list[str]]:
     slack: Any = one.get("slack")
     shown = "" if not _is_number(slack) else "0" if abs(slack) < 1e-9 else _figure(slack)
     # Null, unlike nothing at all, says that there is none.
-    priceless = "multiplier" in one and one["multiplier"] is None
-    price = "infinite" if priceless else _multiplier(one.get("multiplier"))
+    unpriced = "multiplier" in one and one["multiplier"] is None
+    known = one.get("multiplier_known", True) is not False
+    none = "infinite" if known else "not known"
+    price = none if unpriced else _multiplier(one.get("multiplier"))
     return [[title, f"{about} {relation} {value}", price, shown]]
 
 

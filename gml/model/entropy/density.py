@@ -11,7 +11,7 @@ import functools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from gml.errors import UsageError, parameter
 from gml.graph.provenance import Provenance
 from gml.model.entropy.quadrature import Rule, polynomial, rule_between, rule_of
 from gml.stopping import check_stopped
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Vector = NDArray[np.float64]
 
@@ -31,7 +34,7 @@ _MOST_STEPS = 100
 _SAME = 2e-15
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Density:
     """The density of one numeric variable.
 
@@ -44,6 +47,8 @@ class Density:
     (-0.5, 1.693147181)
     >>> wait.quantile([0.5, 0.95]).round(9).tolist()
     [1.386294361, 5.991464547]
+    >>> wait
+    Density('wait' on [0, inf]: mean 2, variance 4, entropy 1.69315)
     """
 
     name: str
@@ -59,6 +64,13 @@ class Density:
     """The largest difference of a moment of u from the one asked for."""
     iterations: int = 0
     learning: Provenance = field(default_factory=Provenance)
+
+    def __repr__(self) -> str:
+        low, high = self.support
+        return (
+            f"Density({self.name!r} on [{low:g}, {high:g}]: mean {self.mean:.6g}, variance "
+            f"{self.variance:.6g}, entropy {self.entropy:.6g})"
+        )
 
     @functools.cached_property
     def _ends(self) -> tuple[float, float]:
@@ -219,6 +231,15 @@ class Density:
             high = float(self.quantile(1 - _TAIL)[0])
         x = np.linspace(low, high, _TABLE_POINTS)
         return x, self.density(x), self.cumulative(x)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a pandas DataFrame of the table: x under the name of the variable, and so on."""
+        import pandas as pd
+
+        x, heights, below = self.table()
+        return pd.DataFrame(
+            zip(x, heights, below, strict=True), columns=[self.name, "density", "cumulative"]
+        )
 
     def written(self) -> dict[str, Any]:
         """Return what a file says of it."""

@@ -24,7 +24,12 @@ def require_number(value: object, what: str) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
         shown = repr(value)
         cut = shown if len(shown) <= _LONGEST_SHOWN else shown[: _LONGEST_SHOWN - 3] + "..."
-        raise DataError(f"{what} must be a number, not {cut}")
+        bare = (
+            "; write it without quotes and %"
+            if isinstance(value, str) and value.rstrip().endswith("%")
+            else ""
+        )
+        raise DataError(f"{what} must be a number, not {cut}{bare}")
     try:
         found = float(value)
     except OverflowError:

@@ -30,7 +30,7 @@ _ROUNDING = 16 * np.finfo(float).eps
 _FEWEST_STEPS, _MOST_STEPS = 8, 60
 # Directions times cells: some seconds.
 _MOST_PRODUCTS = 100_000_000
-_MOST_MULTIPLIERS = 2000
+MOST_MULTIPLIERS = 2000
 
 
 def settled(dual: TreeDual, point: Point, deadline: Deadline) -> Point | None:
@@ -46,7 +46,7 @@ def settled(dual: TreeDual, point: Point, deadline: Deadline) -> Point | None:
     >>> round(float(found.x[0]), 6) == round(float(np.log(1e-12)), 6)
     True
     """
-    if dual.size > _MOST_MULTIPLIERS:
+    if dual.size > MOST_MULTIPLIERS:
         return None
     left = _MOST_PRODUCTS // max(1, dual.size * dual.tree.cells)
     for _ in range(min(_MOST_STEPS, max(_FEWEST_STEPS, left))):

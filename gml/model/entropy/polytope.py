@@ -111,6 +111,7 @@ class Polytope:
         self._structure = self._consistent()
         self._rows = self._constrained()
         self._most = self._allowed_by_reference()
+        self._least_miss: float | None = None
 
     # ------------------------------------------------------------------ what there is to meet
 
@@ -269,7 +270,7 @@ class Polytope:
 
         `suspects` has a table per clique of the tree.
         """
-        t = self.miss(deadline)[0] + _ROOM
+        t = self._allowed(deadline)
         asked = np.flatnonzero(np.concatenate([s.reshape(-1) for s in suspects]) & (self._most > 0))
         for _ in range(_MOST_ROUNDS):
             positive = self._positive(asked, self._rows, t, deadline)
@@ -281,7 +282,7 @@ class Polytope:
     def without_room(self, deadline: Deadline) -> frozenset[int]:
         """Return the features (by their number) that are bounds, and can only be equations."""
         rows, first = self._rows, len(self._rows.targets) - len(self.problem.features)
-        t = self.miss(deadline)[0] + _ROOM
+        t = self._allowed(deadline)
         asked = np.flatnonzero(rows.is_bound)
         for _ in range(_MOST_ROUNDS):
             functions, least = rows.matrix[asked], rows.targets[asked] - t
@@ -294,12 +295,18 @@ class Polytope:
             asked = asked[~has_room]
         return frozenset((asked - first).tolist())
 
+    def _allowed(self, deadline: Deadline) -> float:
+        """Return what constraints may be missed by: what they have to be, and a little."""
+        if self._least_miss is None:
+            self._least_miss = self.miss(deadline)[0]
+        return self._least_miss + _ROOM
+
     def can_be_more(
         self, cells: NDArray[np.int64], left_out: Iterable[int], deadline: Deadline
     ) -> bool:
         """Whether any of some cells can be more than 0 without some of the constraints."""
         rows = self._rows.of(~np.isin(self._rows.owner, list(left_out)))
-        t = self.miss(deadline)[0] + _ROOM
+        t = self._allowed(deadline)
         return bool(self._positive(cells, rows, t, deadline).any())
 
     def _positive(
@@ -315,8 +322,7 @@ class Polytope:
         found = self._spread(picked, np.zeros(n), rows, t, deadline)
         if found is None:
             return np.ones(n, dtype=bool)
-        positive: NDArray[np.bool_] = found[asked] > AGREEMENT
-        return positive
+        return np.greater(found[asked], AGREEMENT)
 
     def _spread(
         self, functions: csr_array, least: Vector, rows: _Rows, t: float, deadline: Deadline
@@ -340,10 +346,7 @@ class Polytope:
             b_eq=targets,
             bounds=np.column_stack([np.zeros(self.n_cells + n), most]),
         )
-        if found is None:
-            return None
-        cells: Vector = found.x[: self.n_cells]
-        return cells
+        return None if found is None else found.x[: self.n_cells]
 
     def supports(self, excluded: NDArray[np.int64]) -> tuple[Support, ...]:
         """Return, in small tables, what is left without some cells and the zeros of margins."""
@@ -357,8 +360,7 @@ class Polytope:
         tables = [possible[numbers] for numbers in self._numbers]
         for margin in self.problem.margins:
             place, varying = self._place(margin.scope)
-            shape = self.problem.terms.shape(varying)
-            cells = (margin.table > 0).reshape(shape)
+            cells = (margin.table > 0).reshape(self.problem.terms.shape(varying))
             tables[place] &= spread(cells, varying, self.tree.cliques[place])
         self.tree.propagate(tables)
         if not all(table.any() for table in tables):

@@ -67,6 +67,18 @@ def least_prices(dual: EntropyDual, point: Point) -> Point:
     return point
 
 
+class Unpriced(NamedTuple):
+    """Features without a multiplier to report, by their number."""
+
+    infinite: frozenset[int] = frozenset()
+    """Those whose prices are infinite."""
+    unknown: frozenset[int] = frozenset()
+    """Those of which it could not be found out in time."""
+
+
+NONE_UNPRICED = Unpriced()
+
+
 class _Tight(NamedTuple):
     """Bounds that hold with no room, and how they vary once the equations hold."""
 
@@ -167,15 +179,15 @@ def _least(matrix: Table, target: Vector) -> Vector | None:
     return prices.clip(0.0)
 
 
-def without_price(
+def unpriced_features(
     before: EntropyDual,
     after: EntropyDual,
     point: Point,
     polytope: Polytope,
     zeros: NDArray[np.int64],
     deadline: Deadline,
-) -> frozenset[int]:
-    """Return the features (by their number) whose prices are infinite.
+) -> Unpriced:
+    """Return the features whose prices are infinite.
 
     Parameters
     ----------
@@ -186,19 +198,19 @@ def without_price(
     polytope, zeros
         What says which cells have to be 0, and these.
     deadline
-        Once it has passed, all that may have an infinite price are taken to have one.
+        Once it has passed, it is not known which of those in doubt have an infinite price.
     """
     covariance = after.covariance
     n = after.n_terms
     if covariance is None or not len(zeros):
-        return frozenset()
+        return NONE_UNPRICED
     used = np.flatnonzero(before.is_kept)
     scale = deviations(covariance[np.ix_(used, used)])
     values, vectors = np.linalg.eigh(covariance[np.ix_(used, used)] / np.outer(scale, scale))
     none = vectors[:, values <= _NULL * max(1.0, float(values.max(initial=0.0)))]
     in_doubt = used[np.abs(none).max(axis=1, initial=0.0) > _PART]
     redundant = [k for k in range(n, after.size) if not before.is_kept[k]]
-    found = set()
+    infinite, unknown = set(), set()
     for k in in_doubt[in_doubt >= n].tolist():
         if after.is_bounded[k] and point.gradient[k] > AGREEMENT:
             continue
@@ -206,9 +218,8 @@ def without_price(
         features = after.problem.features
         left_out = {features[j - n].which for j in (k, *redundant, *like)}
         try:
-            is_needed = polytope.can_be_more(zeros, left_out, deadline)
+            if polytope.can_be_more(zeros, left_out, deadline):
+                infinite.add(k - n)
         except OutOfTime:
-            is_needed = True
-        if is_needed:
-            found.add(k - n)
-    return frozenset(found)
+            unknown.add(k - n)
+    return Unpriced(frozenset(infinite), frozenset(unknown))

@@ -6,7 +6,8 @@ residual, and for each constraint what is expected of it, its multiplier and its
 a multiplier is such that a positive one makes its feature larger, but for an upper bound, whose
 multiplier is positive where it makes the feature smaller: multipliers of inequalities are not
 negative, and where one is positive its slack is 0. It is null where the price of a constraint is
-infinite (prices.py).
+infinite (prices.py), and where the time was up before that was known: then
+"multiplier_known" is false.
 
 The multipliers of a margin are a table, which adds up to 0 over every axis; where margins overlap,
 each has a share of the terms that they have in common, so that the squares of all multipliers are
@@ -41,6 +42,10 @@ from gml.model.entropy.pair_margins import MOST_PAIRED, is_model_of_pairs
 from gml.model.entropy.prices import least_prices
 from gml.model.entropy.problem import GivenMargin, Problem, problem_of
 from gml.model.entropy.solving import Solution, solve_on_tree
+from gml.model.entropy.unlisted_levels import (
+    check_unlisted_levels,
+    warn_of_impossible_conditions,
+)
 from gml.model.junction_tree import build_tree
 from gml.model.markovnet import MarkovNet
 from gml.model.undirected.boundary.cliques_of_cells import excluded_cells
@@ -86,6 +91,9 @@ def project(
     (1.613581098154, 0.371048938081)
     """
     require_agreement(constraints.margins, constraints.where)
+    if reference is None:
+        check_unlisted_levels(constraints)
+    warn_of_impossible_conditions(constraints)
     problem = problem_of(constraints, reference)
     found = _solved(problem, deadline or Deadline(), threads)
     return _model(problem, replace(found, point=least_prices(found.dual, found.point)))
@@ -163,18 +171,21 @@ def _report(problem: Problem, solution: Solution) -> dict[str, Any]:
     found: list[dict[str, Any] | None] = [None] * len(constraints)
     for margin, table in zip(problem.margins, shares, strict=True):
         found[margin.which] = _of_margin(problem, dual, margin, table, point.margins)
-    n = dual.n_terms
+    n, unpriced = dual.n_terms, solution.unpriced
     for k, feature in enumerate(problem.features):
         item = constraints[feature.which]
         assert not isinstance(item, Margin)
-        found[feature.which] = _named(item) | _of_feature(
+        one = _named(item) | _of_feature(
             item,
             feature.sign * feature.scale * (float(point.gradient[n + k]) + feature.target)
             + feature.offset,
             None
-            if k in solution.without_price
+            if k in unpriced.infinite | unpriced.unknown
             else float(point.x[n + k]) * (1 if feature.is_bound else feature.sign) / feature.scale,
         )
+        if k in unpriced.unknown:
+            one["multiplier_known"] = False
+        found[feature.which] = one
     return {
         "entropy": entropy,
         "divergence": divergence,

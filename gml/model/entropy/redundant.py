@@ -43,13 +43,9 @@ def undetermined(covariance: Table, n: int, is_bounded: Mask, is_equal: Mask) ->
     >>> undetermined(np.array([[1.0, 2.0], [2.0, 4.0]]), 0, none, none).tolist()
     [True, False]
     """
-    own = covariance[n:, n:].copy()
-    variances = np.diag(own).copy()
-    if n:
-        scale = deviations(covariance[:n, :n])
-        within = covariance[:n, :n] / np.outer(scale, scale)
-        across = covariance[:n, n:] / scale[:, None]
-        own -= across.T @ np.linalg.pinv(within, rcond=_DETERMINED, hermitian=True) @ across
+    at = np.arange(len(covariance))
+    own = covariance[n:, n:] - covariance[n:] @ on_equations(covariance, at < n, at[n:])
+    variances = np.diag(covariance)[n:]
     kept = np.zeros(len(own), dtype=bool)
     for k in np.argsort(is_equal + 2 * is_bounded, kind="stable"):
         kept[k] = own[k, k] > max(_DETERMINED * variances[k], _ROUNDED)

@@ -30,9 +30,9 @@ from gml.errors import CannotAnswer, DataError, listing, parameter
 from gml.model.entropy.constraints import Constraint, Expectation
 from gml.model.entropy.descent import Descent, descend
 from gml.model.entropy.dual import EntropyDual, Point, TreeDual
-from gml.model.entropy.interior import settled
+from gml.model.entropy.interior import MOST_MULTIPLIERS, settled
 from gml.model.entropy.polytope import Polytope
-from gml.model.entropy.prices import is_open, without_price
+from gml.model.entropy.prices import NONE_UNPRICED, Unpriced, is_open, unpriced_features
 from gml.model.entropy.problem import Problem
 from gml.model.undirected.exact.clique_margins import NothingLeft
 from gml.model.undirected.first_order import minimise
@@ -46,7 +46,6 @@ Vector = NDArray[np.float64]
 
 CLOSED_FORM, L_BFGS, NEWTON, QUASI_NEWTON = "closed-form", "l-bfgs", "newton", "quasi-newton"
 
-_MOST_MULTIPLIERS = 2000
 _MOST_STEPS = 100_000
 # Cells that a solution on the boundary leaves this share of what they had may have to be 0.
 _LITTLE = 1e-8
@@ -60,8 +59,8 @@ class Solution:
     point: Point
     algorithm: str
     iterations: int
-    without_price: frozenset[int] = frozenset()
-    """The features whose multipliers would be infinite, by their number."""
+    unpriced: Unpriced = NONE_UNPRICED
+    """The features that have no multiplier to report."""
 
     @property
     def residual(self) -> float:
@@ -162,8 +161,8 @@ def _on_the_boundary(first: _First, polytope: Polytope, deadline: Deadline) -> S
         return None
     left.prepare()
     dual.prepare()
-    priceless = without_price(dual, left, again.point, polytope, zeros, deadline)
-    return replace(again, without_price=priceless)
+    unpriced = unpriced_features(dual, left, again.point, polytope, zeros, deadline)
+    return replace(again, unpriced=unpriced)
 
 
 def _descended(
@@ -180,7 +179,7 @@ def _descended(
             point = dual.at(start)
             if dual.distance(point) <= TOLERANCE:
                 return dual, Solution(dual, point, CLOSED_FORM, 0), True
-    is_large = dual.size > _MOST_MULTIPLIERS and not dual.is_bounded.any()
+    is_large = dual.size > MOST_MULTIPLIERS and not dual.is_bounded.any()
     found = _l_bfgs(dual, start, deadline) if is_large else descend(dual, start, deadline)
     algorithm = L_BFGS if is_large else QUASI_NEWTON if dual.is_large else NEWTON
     return dual, Solution(dual, found.point, algorithm, found.iterations), found.converged

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from gml import kernel
 from gml.data.dataset import Variable
+from gml.data.discretize import cuts_of_levels
 from gml.data.row_groups import group_sums, row_bytes
-from gml.errors import DataError, listing, nearest_name, quote
+from gml.errors import DataError, listing, nearest_name, parameter, quote
 from gml.model.entropy.constraints import Cell, Margin
 from gml.progress import reporter
 from gml.resources import require_memory
@@ -49,6 +50,18 @@ class CodedMargin:
     def title(self, k: int) -> str:
         """Name one of its cells."""
         return cell_title(self.names, self.labels[k])
+
+    def meant_by(self, k: int) -> str | None:
+        """Return the level that rows have and that a level of a cell without rows is most like.
+
+        None if rows have all levels of the cell, if in other cells.
+        """
+        rows = [self.labels[own] for own in np.unique(self.of_cell).tolist()]
+        for axis, label in enumerate(self.labels[k]):
+            levels = sorted({cell[axis] for cell in rows})
+            if label not in levels:
+                return nearest_name(label, levels)
+        return None
 
     def collapsed(self, names: Sequence[str]) -> dict[Cell, float]:
         """Return the targets of some of its columns."""
@@ -263,18 +276,35 @@ def _require_targets(
     if lacking.any():
         at, code = places.first(lacking, codes[name])
         level = levels[name][code]
-        bare = level.strip()
-        hint = (
-            f"; {quote(bare)} is without blanks: write labels as rows do" if bare in known else ""
-        )
-        if not hint:
-            # A target that no row has may be a slip of the pen.
-            near = nearest_name(level, sorted({*known}.difference(levels[name])))
-            hint = f"; did you mean {quote(level)} by {quote(near)}?" if near else ""
+        hint = _hint(name, level, sorted({*known}.difference(levels[name])))
         raise DataError(
             f"{at}: column {quote(name)}: {quote(level)} has no target; {places.targets}: "
             f"{margin.title} has {listing(sorted(known))}{hint}"
         )
+
+
+def _hint(name: str, level: str, unused: Sequence[str]) -> str:
+    """Say how targets that no row has may be meant for a level that has none.
+
+    Examples
+    --------
+    >>> print(_hint("sex", "male", ["mael"]) + _hint("sex", " m", ["m"]))
+    ; the target 'mael' may be meant for 'male'; the rows have ' m' with a leading blank
+    >>> from gml.errors import unmarked
+    >>> print(unmarked(_hint("age", "42", ["[-inf,30)", "[30,inf)"])))
+    ; the targets are intervals: cut it with `cut` age=30
+    """
+    for other in unused:
+        if other.strip() == level.strip():
+            whose, spelt = ("rows", level) if level != level.strip() else ("targets", other)
+            end = "leading" if spelt != spelt.lstrip() else "trailing"
+            return f"; the {whose} have {quote(spelt)} with a {end} blank"
+    cuts = cuts_of_levels(unused)
+    if cuts and cuts_of_levels([level]) is None:
+        edges = ",".join(repr(cut).removesuffix(".0") for cut in cuts)
+        return f"; the targets are intervals: cut it with {parameter('cut')} {name}={edges}"
+    near = nearest_name(level, unused)
+    return f"; the target {quote(near)} may be meant for {quote(level)}" if near else ""
 
 
 def _warn_of_unlisted(names: Sequence[str], cells: Sequence[Cell]) -> None:

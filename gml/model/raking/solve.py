@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.errors import CannotAnswer, parameter
+from gml.errors import CannotAnswer, parameter, quote
 from gml.model.raking.cells import CodedMargin, TableCells, first_few
 from gml.model.raking.feasible import raise_contradiction, raise_narrow_bounds, reachable
 from gml.model.raking.projection import CONVERGED, Projection, project
@@ -93,7 +93,7 @@ def _unmet(
             return _projected(cells, kept, wider).converged
 
         raise_narrow_bounds(cells.base[kept], margins, bounds, would_do, where)
-        if rake_cells(cells).converged:
+        if _projected(cells, kept, None).converged:
             return CannotAnswer(
                 f"no weights from {bounds[0]:g} to {bounds[1]:g} times those before were found "
                 f"that meet the targets: the nearest are off by {found.gap:.3g} of a target; widen "
@@ -128,9 +128,15 @@ def _require_rows(cells: TableCells) -> None:
         )
         if empty.any():
             k = int(np.argmax(empty))
+            near = margin.meant_by(k)
+            way_out = (
+                "merge it with another level, in the data and the targets"
+                if near is None
+                else f"did you mean {quote(near)}?"
+            )
             raise CannotAnswer(
                 f"no row has {margin.title(k)}, whose target is {margin.targets[k]:.4g}, so that "
-                "no weights can meet it; merge it with another level, in the data and the targets"
+                f"no weights can meet it; {way_out}"
             )
 
 

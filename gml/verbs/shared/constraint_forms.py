@@ -5,7 +5,7 @@ from __future__ import annotations
 CONSTRAINT_FORMS: tuple[tuple[str, str, str], ...] = (
     (
         "margin",
-        "probabilities or counts of all cells of some variables; a cell not listed has 0",
+        "probabilities, counts or percent of all cells of some variables; a cell not listed has 0",
         '{"margin": ["A", "B"], "counts": {"n": {"x": 1, "z": 2}, "y": {"x": 3, "z": 4}}}',
     ),
     (

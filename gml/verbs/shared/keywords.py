@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Mapping
+from types import MappingProxyType
 from typing import ParamSpec, TypeVar
 
 from gml.data.options import KEYWORDS
@@ -12,16 +13,18 @@ from gml.parameters import Entry, options_of
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
+_ASKED = "asked"
 
 
 def answers_misspelling(
     *registries: Mapping[str, Entry],
     reading: Collection[str] = KEYWORDS,
+    elsewhere: Mapping[str, str] = MappingProxyType({}),
 ) -> Callable[[Callable[_Parameters, _Result]], Callable[_Parameters, _Result]]:
     """Let a verb refuse a keyword that it does not have, with a hint.
 
     The keywords of a verb are its parameters, the options of the entries of registries, and those
-    of reading.
+    of reading. `elsewhere` says how else to get what some other keywords would be for.
 
     Examples
     --------
@@ -41,8 +44,11 @@ def answers_misspelling(
             others = [name for name in keywords if name not in own and name not in reading]
             if others:
                 options = [name for registry in registries for name in options_of(registry)]
-                known = [*own, *options, *reading]
+                # What the command line hands over is not for users.
+                known = [*(name for name in own if name != _ASKED), *options, *reading]
                 for name in others:
+                    if name in elsewhere:
+                        raise UnknownParameter(f"parameter {name!r} not found: {elsewhere[name]}")
                     if name not in known:
                         raise UnknownParameter(unknown_name("parameter", name, known))
             return verb(*args, **keywords)

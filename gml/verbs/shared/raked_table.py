@@ -20,8 +20,10 @@ from gml.errors import (
     counted,
     listing,
     parameter,
+    quote,
     unknown_name,
 )
+from gml.formats.constraints_csv import is_of_values
 from gml.model.entropy.constraints import Constraints
 from gml.model.raking.cells import table_cells
 from gml.model.raking.result import Raking, exact_sum, raking_of
@@ -32,8 +34,8 @@ from gml.verbs.shared.raking_targets import respelled
 Bounds = tuple[float, float]
 
 
-def checked_bounds(bounds: Any) -> Bounds | None:
-    """Refuse what are not two numbers around 1.
+def checked_bounds(bounds: Any, *, shown: str = "") -> Bounds | None:
+    """Refuse what are not two numbers around 1; `shown` is how they were typed.
 
     Examples
     --------
@@ -53,7 +55,7 @@ above 1, not (1.5, 3)
             return low, high
     raise UsageError(
         f"{parameter('bounds')} must be two numbers, the first from 0 to below 1, the second above "
-        f"1, not {bounds!r}"
+        f"1, not {shown or repr(bounds)}"
     )
 
 
@@ -85,7 +87,12 @@ def columns_with_targets(
     def pick(known: Sequence[str]) -> list[str]:
         for name in names:
             if name not in known:
-                raise UsageError(f"{wanted.where}: {unknown_name('column', name, known)}")
+                second = (
+                    f"{quote(name)} is a second column of values: leave one; "
+                    if is_of_values(name)
+                    else ""
+                )
+                raise UsageError(f"{wanted.where}: {second}{unknown_name('column', name, known)}")
         return names if weights is None else [*names, weights]
 
     return pick

@@ -60,7 +60,7 @@ def _constraints(given: Any, normalise: bool) -> Constraints:
     if isinstance(given, Constraints):
         return only_margins(given, given.where)
     if is_frame(given):
-        text = _text_of_frame(given)
+        text = text_of_frame(given)
         return only_margins(constraints_of_csv(text, _HERE, normalise=normalise), _HERE)
     if isinstance(given, Mapping) and any(isinstance(given.get(key), list) for key in _FILE_KEYS):
         return only_margins(constraints_of(given, _HERE, normalise=normalise), _HERE)
@@ -82,7 +82,7 @@ def _constraints(given: Any, normalise: bool) -> Constraints:
     return Constraints(tuple(margins), where=_HERE, total=total_of_all)
 
 
-def _text_of_frame(frame: pd.DataFrame) -> str:
+def text_of_frame(frame: pd.DataFrame) -> str:
     """A frame as a constraint file, with cells as texts as in a frame of data."""
     text = io.StringIO(newline="")
     writer = csv.writer(text)
