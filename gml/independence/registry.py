@@ -287,10 +287,10 @@ def make_test(
     >>> test = make_test("g", counter, df="adjusted")
     >>> test(0, 1).df
     1.0
-    >>> make_test("g", counter, permutations=99)
+    >>> make_test("g", counter, log_bf=2.0)
     Traceback (most recent call last):
         ...
-    gml.errors.UsageError: `permutations` does not go with `test='g'` (only with permutation)
+    gml.errors.UsageError: `log_bf` does not go with `test='g'` (only with bayes)
     """
     check_test(name, options)
     return TESTS[name](counter, threads=threads, **options)
