@@ -6,8 +6,8 @@ unknown increasing function of each column. Its correlations are
     2·sin(π·ρ_S/6), ρ_S being Spearman's (Liu et al. 2012, Ann. Stat. 40:2293, equation 3.2),
 
 or those of normal scores Φ⁻¹(rank/(n + 1)) (van der Waerden 1952). Tied values share the mean of
-their ranks; a row that counts w times takes w ranks. Ranks are halves, so Spearman's ρ is exact up
-to one rounding, and no order of rows shows.
+their ranks; a row that counts w times takes w ranks, and one without a value none. Ranks are
+halves, so Spearman's ρ is exact up to one rounding, and no order of rows shows.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from gml import kernel
 from gml.counts.correlations import correlations_of
 from gml.counts.exact_moments import moments_of
 from gml.data.dataset import Dataset
+from gml.data.row_groups import group_sums
 
 TRANSFORMS = ("none", "rank", "normal")
 """What can be done to numbers before they are correlated."""
@@ -33,23 +34,22 @@ Numbers = NDArray[np.float64]
 
 
 def midranks(values: NDArray[Any], weights: NDArray[np.int64] | None = None) -> Numbers:
-    """Return the ranks of values, from 1 on; equal values share the mean of theirs.
+    """Return the ranks of values, from 1 on; equal values share the mean of theirs, NaN stays.
 
     Examples
     --------
-    >>> midranks(np.array([7.0, 1.0, 7.0, 3.0])).tolist()
-    [3.5, 1.0, 3.5, 2.0]
+    >>> midranks(np.array([7.0, 1.0, np.nan, 7.0, 3.0])).tolist()
+    [3.5, 1.0, nan, 3.5, 2.0]
     >>> midranks(np.array([7.0, 1.0]), np.array([1, 3])).tolist()
     [4.0, 2.0]
     """
-    _, which = np.unique(values, return_inverse=True)
+    ranks = np.full(len(values), np.nan)
+    there = ~np.isnan(values)
+    seen, which = np.unique(values[there], return_inverse=True)
     which = which.reshape(-1)
-    times = np.ones(len(which), dtype=np.int64) if weights is None else weights
-    counts = np.zeros(int(which.max(initial=-1)) + 1, dtype=np.int64)
-    np.add.at(counts, which, times)
-    before = np.cumsum(counts) - counts
-    ranks: Numbers = before + (counts + 1) / 2
-    return ranks[which]
+    counts = group_sums(which, len(seen), None if weights is None else weights[there])
+    ranks[there] = (np.cumsum(counts) - counts + (counts + 1) / 2)[which]
+    return ranks
 
 
 def normal_scores(values: NDArray[Any], weights: NDArray[np.int64] | None = None) -> Numbers:
@@ -60,14 +60,18 @@ def normal_scores(values: NDArray[Any], weights: NDArray[np.int64] | None = None
     >>> normal_scores(np.array([20.0, 10.0, 30.0])).round(4).tolist()
     [0.0, -0.6745, 0.6745]
     """
-    n = len(values) if weights is None else int(weights.sum())
-    return kernel.active().normal_quantile(midranks(values, weights) / (n + 1))
+    ranks = midranks(values, weights)
+    there = ~np.isnan(ranks)
+    n = np.count_nonzero(there) if weights is None else int(weights[there].sum())
+    if n:
+        ranks[there] = kernel.active().normal_quantile(np.ascontiguousarray(ranks[there] / (n + 1)))
+    return ranks
 
 
 def rank_transformed(dataset: Dataset, columns: Sequence[int], transform: str) -> Dataset:
     """Return the dataset with ranks (`rank`) or normal scores (`normal`) in place of numbers.
 
-    The columns must have no missing values. With `none` the dataset stays as it is.
+    With `none` the dataset stays as it is.
     """
     if transform == "none":
         return dataset
@@ -90,10 +94,16 @@ def rank_correlations(dataset: Dataset, columns: Sequence[int]) -> Numbers:
     [[1.0, 0.4158], [0.4158, 1.0]]
     """
     ranked = rank_transformed(dataset, columns, "rank")
-    spearman = correlations_of(moments_of(ranked, columns))
-    found: Numbers = np.clip(2 * np.sin(np.pi / 6 * spearman), -1.0, 1.0)
+    return normal_correlations(correlations_of(moments_of(ranked, columns)))
+
+
+def normal_correlations(of_ranks: Numbers) -> Numbers:
+    """Return the correlations of normal columns whose ranks correlate like this."""
+    found: Numbers = np.ascontiguousarray(np.clip(2 * np.sin(np.pi / 6 * of_ranks), -1.0, 1.0))
     # sin(π/6) is not ½ in floating point.
-    found[np.abs(spearman) == 1] = spearman[np.abs(spearman) == 1]
+    perfect = np.abs(of_ranks) == 1
+    found[perfect] = of_ranks[perfect]
+    np.fill_diagonal(found, 1.0)
     return found
 
 

@@ -27,9 +27,10 @@ from gml import kernel
 from gml.counts.counter import Counter, ExpandedMoments, Triple, TripleArray
 from gml.counts.exact_algebra import eliminate, require_regular
 from gml.counts.expanded_moments import bytes_of_matrix
+from gml.counts.rank_correlations import normal_correlations
 from gml.independence.base import PValueTest, ResultArrays
 from gml.independence.registry import KnownTest
-from gml.independence.transforms import RANK, normal_correlations, transformed
+from gml.independence.transforms import RANK, transformed
 from gml.kernel.pool import in_order
 from gml.resources import available_threads
 from gml.stopping import check_stopped

@@ -10,11 +10,11 @@ import pytest
 import gml
 from gml import MemoryCounter, kernel
 from gml.counts.counter import TripleArray
+from gml.counts.rank_correlations import midranks
 from gml.data.dataset import Dataset, Variable
 from gml.errors import DataError, UsageError
 from gml.independence.automatic import described_picks, picked_for
 from gml.independence.registry import make_test
-from gml.independence.transforms import mid_ranks
 
 NAMES = ("n1", "a", "n2", "b", "n3", "c")
 TRIPLES = [
@@ -285,10 +285,10 @@ def test_small_groups_are_insufficient_under_cg():
 def test_mid_ranks_are_those_of_scipy():
     stats = pytest.importorskip("scipy.stats")
     values = np.random.default_rng(1).integers(0, 20, 100).astype(float)
-    assert np.array_equal(mid_ranks(values), stats.rankdata(values))
+    assert np.array_equal(midranks(values), stats.rankdata(values))
     weights = np.random.default_rng(2).integers(0, 4, 100)
     whole = np.repeat(values, weights)
-    again = np.repeat(mid_ranks(values, weights), weights)
+    again = np.repeat(midranks(values, weights), weights)
     assert np.array_equal(again, stats.rankdata(whole))
 
 
