@@ -1,6 +1,6 @@
 """How well searches recover graphs of numbers and labels: gml and the peers, on the same tables.
 
-    python benchmarks/mixed_structure.py run --seeds 0:20             # or: make bench-mixed
+    python benchmarks/mixed_structure.py run --seeds 0:20
     python benchmarks/mixed_structure.py run --tools gml --kinds cg --columns 20 --rows 500
     python benchmarks/mixed_structure.py report
 
@@ -19,6 +19,7 @@ import os
 import resource
 import signal
 import subprocess
+import tempfile
 import time
 from collections import defaultdict
 from pathlib import Path
@@ -113,7 +114,8 @@ def run(options):
     groups = {"gml": OWN, "peers": tuple(TOOLS)}
     tools = [tool for name in options.tools.split(",") for tool in groups.get(name, (name,))]
     first, last = map(int, options.seeds.split(":"))
-    path = RESULTS.parent / f"mixed_structure.{os.getpid()}.npz"
+    folder = tempfile.TemporaryDirectory()
+    path = Path(folder.name) / "table.npz"
     cells = [
         (kind, columns, degree, rows)
         for columns in map(int, options.columns.split(","))
@@ -150,7 +152,7 @@ def run(options):
                     line |= measures(*graph, arcs) | {"seconds": seconds}
                 with RESULTS.open("a") as file:
                     file.write(json.dumps(line) + "\n")
-    path.unlink(missing_ok=True)
+    folder.cleanup()
 
 
 # ---------------------------------------------------------------------- report
