@@ -32,7 +32,7 @@ from gml.independence.base import PValueTest, ResultArrays
 from gml.independence.registry import KnownTest
 from gml.independence.transforms import RANK, transformed
 from gml.kernel.pool import in_order
-from gml.resources import available_threads
+from gml.resources import available_threads, require_memory
 from gml.stopping import check_stopped
 
 _MOST_KEPT = 4000
@@ -56,11 +56,16 @@ class FisherZTest(PValueTest):
         self._counter = transformed(counter, self._options["transform"], threads)
         self._known: _Correlations | None = None
         size = len(self.names)
-        fits = size <= _MOST_KEPT and bytes_of_matrix(size, _MOST_LIMBS * size) <= counter.budget
-        self._keeps = fits and not counter.missing
+        self._is_one = size <= _MOST_KEPT and not counter.missing
+        self._bytes = bytes_of_matrix(size, _MOST_LIMBS * size)
+        self._keeps = self._is_one and self._bytes <= counter.budget
 
     def batch(self, triples: Sequence[Triple]) -> ResultArrays:
         """Run many tests."""
+        size = len(self.names)
+        if self._is_one and not self._keeps and len(triples) > size:
+            # So many tests one by one would take too long.
+            require_memory(self._bytes, self._counter.budget, f"the moments of {size} columns")
         n = np.empty(len(triples), dtype=np.int64)
         slopes, found = np.empty(len(triples)), np.ones(len(triples), dtype=bool)
         sizes = np.empty(len(triples), dtype=np.int64)

@@ -187,7 +187,7 @@ _MODEST = {
     "--baseline": ("baseline.json",), "--evidence": ("a=yes", "b=1,c=x", "p=0"), "--do": ("a=no", "b=0"),
     "--min-effect": ("0.1", "tables=0.5"), "--severity": ("fit=warn", "tables=fail"), "--families": ("tables", "schema,fit"),
     "--report": ("junit=out_r.xml", "sarif=out_r.sarif", "json=out_r.json"), "--order": ("a,b,c", "b,a"),
-    "--na": ("NA", "x", "no", ""), "--weights": ("w", "d", "b"), "--weights-fractional": ("d", "w"),
+    "--na": ("NA", "x", "no", ""), "--weights": ("w", "d", "b"), "--discretize-class": ("a", "b"), "--weights-fractional": ("d", "w"),
 }  # fmt: skip
 _WRITTEN = {
     "--depfile": ("out.d",), "--sepsets": ("out_sep.csv", "out_sep.json"), "--test-log": ("out_log.jsonl",), "--trace": ("out_trace.csv",),

@@ -148,6 +148,7 @@ OPTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("indtest mixed.csv --all-pairs --numeric={}", ("d,w", "a")),
     ("profile mixed.csv --cut={}", ("d=quantile:5", "d=width:4", "d=-1,0,2.5", "w=quantile:1")),
     ("chowliu mixed.csv -c a,b,d --cut={} -f json", ("d=quantile:5", "d=width:4", "d=-1,0,2.5")),
+    ("profile mixed.csv --discretize mdlp --discretize-class={}", ("a", "d", "b")),
     ("profile holes.csv --na={}", ("NA", "", "x")),
     ("profile data.csv -d {}", (",", ";", "\t", "a")),
     (
