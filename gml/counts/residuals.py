@@ -35,7 +35,7 @@ _WELL_CONDITIONED = 1e-5
 _PRODUCT_BITS = 126
 _MOST_BITS = 52
 _LEAST_BITS = 44
-# Groups that may have no rows at all: beyond this they are numbered anew.
+# Groups that may have no rows at all: beyond this they are numbered again.
 _GROUPS_PER_ROW = 4
 _MOST_GROUPINGS = 64
 

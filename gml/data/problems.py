@@ -71,7 +71,7 @@ def explain_problem(
         hint = number_hint(problem.value.decode("utf-8", "replace"))
         return NotANumber(f"{cell}: {value} is not a number{hint}")
     if problem.status == NOT_A_COUNT:
-        # Either mark is read as that of decimals: what is no number at all means missing.
+        # Either mark is read as that of decimals: what is not a number at all means missing.
         number = parse_number(problem.value.replace(b",", b"."), ".")
         if number is None:
             return DataError(f"{cell}: the weight is missing; {GIVE_WEIGHTS}")
@@ -80,7 +80,7 @@ def explain_problem(
 
 
 def number_hint(text: str) -> str:
-    """Say what to do about a text that is no number but might be meant as one.
+    """Say what to do about a text that is not a number but might be meant as one.
 
     Examples
     --------

@@ -66,7 +66,7 @@ class LocalScores:
     def units(self, nats: NDArray[np.float64]) -> Units:
         """Round to whole units, in which gains are compared; −∞ is a very large loss.
 
-        So is the difference of two scores of −∞, which is no number.
+        So is the difference of two scores of −∞, which is not a number.
         """
         bounded = np.clip(nats / self.resolution, -_MOST_UNITS, _MOST_UNITS)
         return np.rint(np.where(np.isnan(bounded), -_MOST_UNITS, bounded)).astype(np.int64)

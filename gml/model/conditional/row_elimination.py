@@ -193,7 +193,7 @@ class RowElimination:
 
 def _along_levels(join: np.ufunc, table: Rows) -> Rows:
     """Reduce the last axis; over a few levels, operations on whole slices are several times faster
-    than NumPy's own, which begin anew in each row."""
+    than NumPy's own, which start again in each row."""
     n_levels = table.shape[-1]
     if n_levels > _FEW_LEVELS:
         reduced: Rows = join.reduce(table, axis=-1)

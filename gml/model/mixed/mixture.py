@@ -240,7 +240,7 @@ class NumberDistribution(NotebookTable):
 
 
 def check_level(level: float) -> None:
-    """Refuse a level of an interval that is no probability."""
+    """Refuse a level of an interval that is not a probability."""
     if not 0 < level < 1:
         raise UsageError(f"{parameter('interval')} must be between 0 and 1, not {level}")
 
