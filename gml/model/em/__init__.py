@@ -1,0 +1,1 @@
+"""Fitting from incomplete rows: expectation–maximisation (Dempster, Laird & Rubin 1977)."""
