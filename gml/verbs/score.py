@@ -13,6 +13,7 @@ from gml.errors import GraphError, UsageError, listing, parameter, require_whole
 from gml.graph.graph import Graph
 from gml.parameters import FOR_LABELS
 from gml.progress import reporter
+from gml.scores.base import same_rows
 from gml.scores.ranking import ScoredGraph, decisive_values, ranked, scored_graph
 from gml.scores.registry import SCORES
 from gml.verbs.shared.chosen_methods import (
@@ -141,7 +142,7 @@ def score(
     sample_data/asia.dot  -11184.1  -11170.2   18
     """
     chosen, reading = _chosen_scores(score, edge_penalty, options)
-    _require_fitting(reading, holdout, folds, fail_under, prior, seed)
+    _require_fitting(chosen, reading, holdout, folds, fail_under, prior, seed)
     if predict is not None and holdout is None and folds is None:
         raise UsageError(
             f"{parameter('predict')} needs {parameter('folds')} or {parameter('holdout')}: rows "
@@ -176,7 +177,7 @@ def score(
         declared=declared,
         refuse_many_numbers=True,
         undeclared=undeclared,
-        offer_available=False,
+        offer_available=all(some.takes_gaps for some in chosen),
         takes_numbers=score_of_numbers(),
         threads=threads,
         **reading,
@@ -287,6 +288,7 @@ def _report(
 
 
 def _require_fitting(
+    chosen: Sequence[ChosenScore],
     reading: Mapping[str, Any],
     holdout: Data | None,
     folds: int | None,
@@ -318,10 +320,13 @@ def _require_fitting(
             "contradicts it"
         )
     if reading.get("missing") == "available":
-        raise UsageError(
-            f"{parameter('missing', 'available')}: families on different rows cannot be compared; "
-            "use drop or level"
-        )
+        if not all(some.takes_gaps for some in chosen):
+            raise same_rows()
+        if apart:
+            raise UsageError(
+                f"{parameter('missing', 'available')}: rows that were not fitted must be complete; "
+                "use drop or level"
+            )
 
 
 def _given_graphs(

@@ -123,6 +123,11 @@ class ChosenScore(NamedTuple):
         return any(NUMBERS in SCORES[name].columns for name in names)
 
     @property
+    def takes_gaps(self) -> bool:
+        """Whether families may be scored on different rows."""
+        return SCORES[self.name].takes_gaps
+
+    @property
     def labels_first(self) -> bool:
         """Whether no number may be a parent of a label."""
         return SCORES[self.name].labels_first

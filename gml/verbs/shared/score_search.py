@@ -16,7 +16,7 @@ from gml.graph.knowledge import Knowledge
 from gml.graph.provenance import Provenance
 from gml.learners.search import SearchResult, Trace
 from gml.progress import Deadline, reporter
-from gml.scores.base import DecomposableScore, Score, as_score
+from gml.scores.base import DecomposableScore, Score, as_score, same_rows
 from gml.verbs.shared.chosen_methods import ChosenScore, choose_score, score_of_numbers
 from gml.verbs.shared.data_input import Data, is_data, open_data, require_decider
 from gml.verbs.shared.graph_input import GivenGraph
@@ -100,16 +100,13 @@ class SearchRequest:
             score = as_score(cast("Score", self.data))
             known = known_of(score.names, knowledge, require, forbid, tiers)
             return OpenSearch(score, known, self.deadline, None, Provenance())
-        if self.reading.get("missing") == "available":
-            raise UsageError(
-                f"a search compares families on the same rows; "
-                f"{parameter('missing', 'available')} is for tests and fitting (use drop or level)"
-            )
+        if self.reading.get("missing") == "available" and not self.chosen.takes_gaps:
+            raise same_rows()
         counter = open_data(
             cast("Data", self.data),
             fractional=True,
             undeclared=self.chosen.undeclared,
-            offer_available=False,
+            offer_available=self.chosen.takes_gaps,
             takes_numbers=score_of_numbers(),
             threads=self.threads,
             **self.reading,
