@@ -40,7 +40,10 @@ class CPT:
     """P(variable | parents): `table` has one row per configuration and one column per level.
 
     `counts`, if known, are the rows seen behind each cell (a row of zeros: never seen), and
-    `intervals` the bounds of each cell, of shape (configurations, levels, 2).
+    `intervals` the bounds of each cell, of shape (configurations, levels, 2). A table fitted to
+    incomplete rows has `expected_counts` too: how all rows would fall, if the model held (a row of
+    zeros: nothing speaks of it); its `counts` are the rows that observe the whole family, and None
+    where that has a hidden node.
 
     Examples
     --------
@@ -56,6 +59,7 @@ class CPT:
     table: NDArray[np.float64]
     counts: NDArray[Any] | None = None
     intervals: NDArray[np.float64] | None = None
+    expected_counts: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "table", np.ascontiguousarray(self.table, dtype=np.float64))
@@ -96,9 +100,10 @@ class CPT:
     @property
     def seen(self) -> NDArray[np.bool_] | None:
         """Which configurations of the parents were seen in the data, if the counts are known."""
-        if self.counts is None:
+        counts = self.counts if self.expected_counts is None else self.expected_counts
+        if counts is None:
             return None
-        seen: NDArray[np.bool_] = (self.counts != 0).any(axis=1)
+        seen: NDArray[np.bool_] = (counts != 0).any(axis=1)
         return seen
 
     def configurations(self) -> list[tuple[str, ...]]:
