@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     from gml.verbs.hc import hc as hill_climb
     from gml.verbs.help import help
     from gml.verbs.imap import imap
+    from gml.verbs.impute import impute
     from gml.verbs.indtest import indtest
     from gml.verbs.maxent import maxent
     from gml.verbs.merge import merge
@@ -107,7 +108,7 @@ __version__ = "0.1.0"
 _LEARNING = (
     *("average", "chowliu", "exact", "explain", "ges", "glasso", "hc", "imap", "notears", "pc"),
 )
-_MODELS = ("convert", "crf", "fit_params", "maxent", "mrf", "query", "sample")
+_MODELS = ("convert", "crf", "fit_params", "impute", "maxent", "mrf", "query", "sample")
 _ABOUT_THEM = ("compare", "draw", "indtest", "report", "score")
 _TABLES = ("check", "count", "help", "merge", "profile", "rake", "verify")
 _HOMES = {verb: f"gml.verbs.{verb}" for verb in _LEARNING + _MODELS + _ABOUT_THEM + _TABLES} | {
@@ -183,7 +184,7 @@ _PARTS = {
     "average_graphs": "gml.learners.averaging",
     "average_probabilities": "gml.learners.averaging",
     "baseline_of": "gml.gate.result",
-    "bootstrap_samples": "gml.learners.bootstrap",
+    "bootstrap_samples": "gml.data.resampling",
     "check_model": "gml.gate.run",
     "check_score_options": "gml.scores.choosing",
     "check_scores": "gml.scores.choosing",
@@ -193,7 +194,7 @@ _PARTS = {
     "edge_posteriors": "gml.learners.order_posterior",
     "forward_decomposable": "gml.learners.decomposable",
     "greedy_imap": "gml.learners.imap",
-    "half_samples": "gml.learners.bootstrap",
+    "half_samples": "gml.data.resampling",
     "implied_independences": "gml.independence.implied",
     "kl_divergence": "gml.model.compare",
     "learn_replicates": "gml.learners.bootstrap",
@@ -254,6 +255,7 @@ __all__ = [
     "help",
     "hill_climb",
     "imap",
+    "impute",
     "indtest",
     "maxent",
     "merge",

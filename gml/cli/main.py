@@ -38,6 +38,7 @@ GROUPS = {
         "crf": "Fit a conditional random field: p(y | x) to predict columns.",
         "query": "Ask a model for posteriors, explanations and predictions.",
         "sample": "Draw rows from a model.",
+        "impute": "Fill the missing values of a table by a model.",
     },
     "Test and score": {
         "indtest": "Test the independence of variables.",

@@ -131,6 +131,6 @@ def test_profiles_show_patterns_and_are_schemas_all_the_same(gml, tmp_path):
     assert content["complete"] == 26 and content["mcar"]["test"] == "little"
     assert sum(one["rows"] for one in content["patterns"]) == content["rows"] == 40
     again = gml("profile", table, "--levels", schema, "-f", "json")
-    assert again.exit_code == 0
+    assert again.returncode == 0
     refused = gml("profile", table, "--missing-patterns", "-f", "csv")
-    assert refused.exit_code == 2 and b"one row per column" in refused.stderr
+    assert refused.returncode == 2 and b"one row per column" in refused.stderr
