@@ -42,9 +42,10 @@ class CPT:
     """P(variable | parents): `table` has one row per configuration and one column per level.
 
     `counts`, if known, are the rows seen behind each cell (a row of zeros: never seen), and
-    `intervals` the bounds of each cell, of shape (configurations, levels, 2). Where values were
-    missing, `expected_counts` are the rows that EM expects in each cell, and `counts` those that
-    were seen whole; nobody saw the values of a node that is `hidden`.
+    `intervals` the bounds of each cell, of shape (configurations, levels, 2). A table fitted to
+    incomplete rows has `expected_counts` too: how all rows would fall, if the model held (a row of
+    zeros: nothing speaks of it); its `counts` are the rows that observe the whole family, and None
+    where that has a hidden node; nobody saw the values of a node that is `hidden`.
 
     Examples
     --------
