@@ -72,6 +72,11 @@ class Expectation:
         )
 
     @property
+    def n_cells(self) -> int:
+        """The figures that an E-step works on, as a measure of its time."""
+        return sum(_cells(block) for blocks in self._tasks for block in blocks)
+
+    @property
     def is_complete(self) -> bool:
         """Whether no row has a hole."""
         return not self._work.blocks
@@ -207,12 +212,15 @@ def _products(block: Block, filled: Filled, shares: Array) -> Array:
     return products
 
 
+def _cells(block: Block) -> int:
+    """A measure of the work on a block; calls take time even if there is one row."""
+    wide = (len(block.columns) + 1) ** 2
+    return len(block.rows) * (len(block.regressions) * wide + len(block.of_config)) + 1000
+
+
 def _tasks(blocks: Sequence[Block]) -> list[list[Block]]:
     """Blocks in runs of similar work, the same for any number of threads."""
-    sizes = [
-        len(b.rows) * (len(b.regressions) * (len(b.columns) + 1) ** 2 + len(b.of_config)) + 1000
-        for b in blocks
-    ]
+    sizes = list(map(_cells, blocks))
     most = max(_TASK_CELLS, sum(sizes) // _MOST_TASKS)
     tasks: list[list[Block]] = []
     filled = most

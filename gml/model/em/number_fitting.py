@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,21 +11,21 @@ from gml.data.dataset import Dataset
 from gml.errors import CannotAnswer, DataError, GmlError, listing, parameter
 from gml.graph.graph import Graph
 from gml.kernel.blas import one_blas_thread
-from gml.model.bayesnet import BayesNet, ConditionalGaussian
+from gml.model.bayesnet import BayesNet
 from gml.model.conditional_fit import SPARE_ROWS, too_few_rows
 from gml.model.em.climbing import Climb, Climbs, Collapsed, climb_from
 from gml.model.em.em_report import EmFit, EmReport, EmSettings
 from gml.model.em.normal import normal_em
 from gml.model.em.number_expectations import Expectation, available_sums
 from gml.model.em.number_families import Families, NumberFamily
+from gml.model.em.number_information import Information, information
+from gml.model.em.number_intervals import intervals_of
 from gml.model.em.number_maximum import Fixed, NumberProblem, Priors, added_rows
-from gml.model.em.number_network import network, numbered
+from gml.model.em.number_network import in_units, network, numbered, with_intervals
 from gml.model.em.number_rows import MISSING, NumberRows, number_rows
 from gml.model.em.number_starts import available_estimate, pooled_regressions, starts
 from gml.model.fit import prior_count
-from gml.model.network import Cpd
 from gml.model.regression_prior import RegressionPrior
-from gml.model.regressions import LinearGaussian
 from gml.progress import reporter
 from gml.resources import available_threads, require_memory
 
@@ -45,57 +43,48 @@ def fit_numbers(
     alpha: tuple[str, float] | None,
     regression_prior: RegressionPrior | None,
     settings: EmSettings,
+    intervals: float | None = None,
     max_memory: int | None = None,
     threads: int | None = None,
 ) -> EmFit:
     """Fit tables and regressions; `alpha` is the prior of tables and its equivalent sample size.
 
-    Both priors are None for maximum likelihood.
+    Both priors are None for maximum likelihood; `intervals` is the level of intervals from the
+    observed information.
     """
     with one_blas_thread():
-        return _fitted(
+        problem, data = number_problem(
             graph,
             rows,
             hidden=hidden,
             alpha=alpha,
             regression_prior=regression_prior,
-            settings=settings,
             max_memory=max_memory,
             threads=threads,
         )
-
-
-def _fitted(
-    graph: Graph,
-    rows: Dataset,
-    *,
-    hidden: Mapping[str, int],
-    alpha: tuple[str, float] | None,
-    regression_prior: RegressionPrior | None,
-    settings: EmSettings,
-    max_memory: int | None,
-    threads: int | None,
-) -> EmFit:
-    problem, data = number_problem(
-        graph,
-        rows,
-        hidden=hidden,
-        alpha=alpha,
-        regression_prior=regression_prior,
-        max_memory=max_memory,
-        threads=threads,
-    )
-    families = problem.families
-    climbs = _climbs(problem, data, settings)
-    best = climbs.best
-    if best.flaw is not None:
-        raise _collapsed(climbs, data, regression_prior)
-    at = families.parameters(best.parameters)
-    found = _completed(families, data, max_memory, threads)(at)
-    available = available_sums(families, data)
-    at, found = numbered(families, data.hidden, at, found)
-    net = network(graph, families, at, found, available, data.hidden, rows.unit)
-    return EmFit(_in_units(net, data), _report(climbs, problem, net))
+        climbs = _climbs(problem, data, settings)
+        if climbs.best.flaw is not None:
+            raise _collapsed(climbs, data, regression_prior)
+        families = problem.families
+        at = families.parameters(climbs.best.parameters)
+        found = _completed(families, data, max_memory, threads)(at)
+        at, found = numbered(families, data.hidden, at, found)
+        said = None
+        if intervals is not None or (settings.information and not data.is_complete):
+            said = information(
+                problem,
+                data,
+                at,
+                found,
+                threads=threads or available_threads(),
+                deadline=settings.deadline,
+            )
+        available = available_sums(families, data)
+        net = in_units(network(graph, families, at, found, available, data.hidden, rows.unit), data)
+        if intervals is not None:
+            bounds = intervals_of(said, families, data, at, found, intervals)
+            net = with_intervals(net, families, bounds)
+        return EmFit(net, _report(climbs, problem, net, data, said))
 
 
 def number_problem(
@@ -288,34 +277,13 @@ def _completed(
         return Expectation(families, data, threads=n, max_memory=max_memory)
 
 
-def _in_units(net: BayesNet, data: NumberRows) -> BayesNet:
-    """Take regressions from the scales of the rows to the units of the columns."""
-    place = {variable.name: k for k, variable in enumerate(data.numbers)}
-
-    def line(one: LinearGaussian) -> LinearGaussian:
-        child = place[one.variable.name]
-        scale, shift = data.scales[child], data.shifts[child]
-        parents = [place[parent.name] for parent in one.parents]
-        slopes = [
-            slope * (scale / data.scales[k])
-            for slope, k in zip(one.coefficients, parents, strict=True)
-        ]
-        moved = [-slope * data.shifts[k] for slope, k in zip(slopes, parents, strict=True)]
-        intercept = math.fsum([shift, scale * one.intercept, *moved])
-        return replace(one, intercept=intercept, coefficients=tuple(slopes), sd=one.sd * scale)
-
-    cpds: list[Cpd] = []
-    for cpd in net.cpds:
-        if isinstance(cpd, LinearGaussian):
-            cpds.append(line(cpd))
-        elif isinstance(cpd, ConditionalGaussian):
-            cpds.append(replace(cpd, regressions=tuple(map(line, cpd.regressions))))
-        else:
-            cpds.append(cpd)
-    return BayesNet(tuple(cpds))
-
-
-def _report(climbs: Climbs, problem: NumberProblem, net: BayesNet) -> EmReport:
+def _report(
+    climbs: Climbs,
+    problem: NumberProblem,
+    net: BayesNet,
+    data: NumberRows,
+    said: Information | None,
+) -> EmReport:
     best = climbs.best
     at = problem.families.parameters(best.parameters)
     return EmReport(
@@ -330,6 +298,20 @@ def _report(climbs: Climbs, problem: NumberProblem, net: BayesNet) -> EmReport:
         climbs.times_best,
         tuple(one.flaw for one in climbs.flawed if one.flaw is not None),
         net.n_parameters,
-        None,
-        {},
+        *_identified(net, data, said),
+    )
+
+
+def _identified(
+    net: BayesNet, data: NumberRows, said: Information | None
+) -> tuple[int | None, Mapping[str, float]]:
+    """The rank, and the share of information that is missing by node."""
+    if data.is_complete:
+        return net.n_parameters, dict.fromkeys(net.names, 0.0)
+    if said is None:
+        return None, {}
+    missing = said.missing()
+    return (
+        net.n_parameters - said.n_undetermined,
+        {name: missing[name] for name in net.names if name in missing},
     )

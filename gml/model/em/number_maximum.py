@@ -84,6 +84,26 @@ class NumberProblem:
         self._fixed = tuple(fixed)
         self._log_scales = log_scales
 
+    def estimated(self, number: int) -> NDArray[np.bool_]:
+        """Which regressions of a number are estimated."""
+        fixed = self._fixed[number]
+        if fixed is None:
+            return np.ones(self.families.numbers[number].n_configs, dtype=bool)
+        return ~fixed.configs
+
+    def added_products(self, number: int) -> Array | None:
+        """The sums of the rows that a prior adds to each regression of a number."""
+        return self._priors.products[number]
+
+    def added_rows(self, number: int) -> float:
+        """How many rows a prior adds to each regression of a number."""
+        added = self._priors.products[number]
+        return 0.0 if added is None else float(added[0, 0])
+
+    def alpha(self, label: int) -> float:
+        """The pseudo-count of each cell of a table."""
+        return self._priors.alphas[label]
+
     def step(self, at: Array) -> Step:
         """Take one step of EM."""
         here = self.families.parameters(at)

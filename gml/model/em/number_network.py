@@ -8,7 +8,9 @@ children, numbers first, by name.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +20,8 @@ from gml.graph.graph import Graph
 from gml.model.bayesnet import CPT, BayesNet, ConditionalGaussian, LinearGaussian
 from gml.model.configurations import turned_rows
 from gml.model.em.number_families import Families, Parameters, Regressions, Statistics
+from gml.model.em.number_intervals import Intervals
+from gml.model.em.number_rows import NumberRows
 from gml.model.network import Cpd
 
 Array = NDArray[np.float64]
@@ -147,6 +151,70 @@ def network(
         )
         cpds.append(ConditionalGaussian(variable[name], given, lines) if labels else lines[0])
     return BayesNet(tuple(cpds))
+
+
+def in_units(net: BayesNet, data: NumberRows) -> BayesNet:
+    """Take regressions from the scales of the rows to the units of the columns."""
+    place = {variable.name: k for k, variable in enumerate(data.numbers)}
+
+    def line(one: LinearGaussian, config: int) -> LinearGaussian:
+        child = place[one.variable.name]
+        scale, shift = data.scales[child], data.shifts[child]
+        parents = [place[parent.name] for parent in one.parents]
+        slopes = [
+            slope * (scale / data.scales[k])
+            for slope, k in zip(one.coefficients, parents, strict=True)
+        ]
+        moved = [-slope * data.shifts[k] for slope, k in zip(slopes, parents, strict=True)]
+        intercept = math.fsum([shift, scale * one.intercept, *moved])
+        return replace(one, intercept=intercept, coefficients=tuple(slopes), sd=one.sd * scale)
+
+    return _with_lines(net, line)
+
+
+def _with_lines(
+    net: BayesNet, changed: Callable[[LinearGaussian, int], LinearGaussian]
+) -> BayesNet:
+    """The network with its regressions changed, each given with its place among its node's."""
+    cpds: list[Cpd] = []
+    for cpd in net.cpds:
+        if isinstance(cpd, LinearGaussian):
+            cpds.append(changed(cpd, 0))
+        elif isinstance(cpd, ConditionalGaussian):
+            lines = tuple(changed(one, k) for k, one in enumerate(cpd.regressions))
+            cpds.append(replace(cpd, regressions=lines))
+        else:
+            cpds.append(cpd)
+    return replace(net, cpds=tuple(cpds))
+
+
+def with_intervals(net: BayesNet, families: Families, bounds: Intervals) -> BayesNet:
+    """The network with intervals of its regressions and tables, where there are some."""
+    number_place = {v.name: k for k, v in enumerate(families.number_variables)}
+    label_place = {v.name: k for k, v in enumerate(families.label_variables)}
+
+    def line(one: LinearGaussian, config: int) -> LinearGaussian:
+        j = number_place[one.variable.name]
+        labels = [p for p in net.cpd(one.variable.name).parents if not p.is_continuous]
+        row = _turned(families.label_variables, families.numbers[j].labels, labels)[config]
+        own = bounds.regressions[j][row]
+        if np.isnan(own).any():
+            return one
+        members = families.numbers[j].numbers
+        order = [0, *(1 + members.index(number_place[p.name]) for p in one.parents), -1]
+        return replace(one, intervals=tuple(map(tuple, own[order].tolist())))
+
+    cpds: list[Cpd] = []
+    for cpd in _with_lines(net, line).cpds:
+        if isinstance(cpd, CPT):
+            j = label_place[cpd.variable.name]
+            rows = _turned(families.label_variables, families.labels[j].labels, cpd.parents)
+            own = bounds.tables[j][rows]
+            # Where no row is expected, any probability may be.
+            cpds.append(replace(cpd, intervals=np.where(np.isnan(own), [0.0, 1.0], own)))
+        else:
+            cpds.append(cpd)
+    return replace(net, cpds=tuple(cpds))
 
 
 def _turned(

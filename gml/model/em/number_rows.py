@@ -47,6 +47,11 @@ class NumberRows:
         """How many rows these stand for."""
         return math.fsum(self.weights.tolist())
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is missing."""
+        return bool(self.seen.all() and (self.codes != MISSING).all())
+
     def seen_whole(self, members: Sequence[int]) -> NDArray[np.bool_]:
         """Rows in which all of some numbers were seen."""
         found: NDArray[np.bool_] = np.all(self.seen[:, list(members)], axis=1)
@@ -68,6 +73,8 @@ def number_rows(
     levels = dict(hidden or {})
     weights = _weights(rows)
     counted = weights > 0
+    if not counted.any():
+        raise CannotAnswer("there are no rows to fit on")
     by_name = sorted(names)
     variables = {
         name: Variable(name, tuple(str(k + 1) for k in range(levels[name])))
@@ -113,8 +120,6 @@ def _weights(rows: Dataset) -> Array:
 
 
 def _require_values(columns: Mapping[str, Array]) -> None:
-    if not any(map(len, columns.values())):
-        raise CannotAnswer("there are no rows to fit on")
     empty = [name for name, column in columns.items() if np.isnan(column).all()]
     if empty:
         raise DataError(f"no values in column {listing(empty)}")
