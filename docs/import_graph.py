@@ -13,7 +13,7 @@ from typing import NamedTuple
 PACKAGE = Path(__file__).resolve().parent.parent / "gml"
 # From the bottom up: no room may use a later one.
 ROOMS = (
-    "kernel", "graph", "data", "counts", "independence", "scores", "learners", "model", "gate",
+    "kernel", "graph", "data", "counts", "independence", "scores", "learners", "model", "gate", "structural",
     "formats", "pictures", "verbs", "cli",
 )  # fmt: skip
 FLOOR = (

@@ -27,7 +27,7 @@ def missing_parts(
     not depend on it: it is left out, with its family, unless `keep_barren`.
     """
     found: dict[_Key, dict[tuple[int, ...], list[int]]] = {}
-    rows = _Rows(layout, columns)
+    rows = RowSplitter(layout, columns)
     for row in range(n_rows):
         weight = 1 if weights is None else int(weights[row])
         if not weight:
@@ -39,7 +39,7 @@ def missing_parts(
     return parts if sum(array.nbytes for array in parts) <= most_bytes else None
 
 
-class _Rows:
+class RowSplitter:
     """Splits rows into their parts."""
 
     def __init__(self, layout: FamilyLayout, columns: list[NDArray[Any] | None]) -> None:

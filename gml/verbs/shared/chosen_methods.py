@@ -116,6 +116,10 @@ class ChosenScore(NamedTuple):
             )
         return self._replace(name=name, by_kinds=None)
 
+    def among(self, by_kinds: Mapping[tuple[str, ...], str]) -> ChosenScore:
+        """Let the columns choose among other scores, if they choose at all."""
+        return self if self.by_kinds is None else self._replace(by_kinds=by_kinds)
+
     @property
     def takes_numbers(self) -> bool:
         """Whether columns may be numbers."""

@@ -88,7 +88,7 @@ def em_scored(
         there = {variable.name for variable in seen}
         hidden = [Variable(name, ("1",)) for name in request.hidden if name not in there]
         scores = [one.for_columns([*seen, *hidden]) for one in chosen]
-        _require_by_em(scores, kinds_of([*seen, *hidden]))
+        require_by_em(scores, kinds_of([*seen, *hidden]))
         incomplete = Incomplete.of(counter, request, threads)
         rows = incomplete.rows.in_rows(incomplete.rows.n)
         dag = some.dag_of_kinds(counter.variables)
@@ -126,17 +126,9 @@ def _scored(
                 tell_report(fits[ess].report, ", ".join([*([of] if of else []), *by]))
         return fits[ess]
 
-    values: dict[str, float] = {}
-    for some in scores:
-        if some.name == _BDEU:
-            ess = some.options.get("ess", 1.0)
-            value = cheeseman_stutz(fitted(ess), ess)
-        else:
-            report = fitted(None).report
-            price = _PRICES[some.name.partition("-")[0]](rows)
-            price *= some.options.get(PENALTY.name, PENALTY.default)
-            value = report.log_likelihood - price * report.n_parameters
-        values[some.name] = value - some.edge_penalty * dag.n_edges
+    values = {
+        some.name: observed_score(some, fitted(prior_size(some)), rows, dag) for some in scores
+    }
     first = next(iter(fits.values())).report
     is_approximate = _BDEU in values and not incomplete.is_complete
     return ScoredGraph(
@@ -151,7 +143,25 @@ def _scored(
     )
 
 
-def _require_by_em(scores: Sequence[ChosenScore], kinds: tuple[str, ...]) -> None:
+def prior_size(some: ChosenScore) -> float | None:
+    """The rows of the prior of the fit that a score is about; None for the likelihood alone."""
+    ess: float | None = some.options.get("ess", 1.0) if some.name == _BDEU else None
+    return ess
+
+
+def observed_score(some: ChosenScore, found: EmFit, rows: float, dag: Graph) -> float:
+    """Return the score of a graph that was fitted to so many incomplete rows."""
+    ess = prior_size(some)
+    if ess is not None:
+        value = cheeseman_stutz(found, ess)
+    else:
+        price = _PRICES[some.name.partition("-")[0]](rows)
+        price *= some.options.get(PENALTY.name, PENALTY.default)
+        value = found.report.log_likelihood - price * found.report.n_parameters
+    return value - some.edge_penalty * dag.n_edges
+
+
+def require_by_em(scores: Sequence[ChosenScore], kinds: tuple[str, ...]) -> None:
     """Refuse scores that incomplete rows of such columns do not have."""
     ending = _ENDINGS.get(kinds, "")
     known = [f"{name}{ending}" for name in _PRICES] + [_BDEU] * (kinds == (LABELS,))
