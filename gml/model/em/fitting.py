@@ -33,12 +33,14 @@ def fit_em(
     number_prior: str = "pooled",
     prior_rows: float = PRIOR_ROWS,
     settings: EmSettings | None = None,
+    intervals: float | None = None,
     max_memory: int | None = None,
     threads: int | None = None,
 ) -> EmFit:
     """Fit the tables and regressions of a DAG to rows with missing values.
 
-    `hidden` gives the number of levels of nodes that are not columns.
+    `hidden` gives the number of levels of nodes that are not columns; `intervals` is the level of
+    intervals from the observed information, which networks with numbers have.
 
     Examples
     --------
@@ -70,6 +72,7 @@ def fit_em(
         alpha=None if method == "mle" else (prior, ess),
         regression_prior=None if method == "mle" else RegressionPrior(number_prior, prior_rows),
         settings=chosen,
+        intervals=intervals,
         max_memory=max_memory,
         threads=threads,
     )

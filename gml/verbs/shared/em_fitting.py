@@ -11,7 +11,7 @@ from gml.counts.memory import MemoryCounter
 from gml.data.dataset import Dataset
 from gml.data.missing import count_missing
 from gml.data.options import EM
-from gml.errors import CannotAnswer, UsageError, parameter
+from gml.errors import UsageError, parameter
 from gml.graph.graph import Graph
 from gml.graph.provenance import Provenance
 from gml.model.bayesnet import CPT, BayesNet
@@ -55,11 +55,14 @@ class Incomplete:
         """Fit the distributions of a DAG; `how` are the method and its priors."""
         if intervals is not None and not 0 < intervals < 1:
             raise UsageError(f"{parameter('intervals')} must be between 0 and 1, not {intervals}")
+        has_numbers = any(variable.is_continuous for variable in self.rows.variables)
+        by_information = has_numbers and bootstrap is None and not self.is_complete
         found = fit_em(
             dag,
             self.rows,
             hidden=self.hidden,
             settings=self.request.settings,
+            intervals=intervals if by_information else None,
             threads=self.threads,
             **how,
         )
@@ -70,6 +73,8 @@ class Incomplete:
         fitted = EmFitted(_with_hidden(found.net, self.hidden), found.report)
         if intervals is None:
             return fitted
+        if by_information:
+            return replace(fitted, intervals={"level": intervals, "by": "information"})
         return self._with_intervals(fitted, dag, intervals, bootstrap or BOOTSTRAP, how)
 
     def _with_intervals(
@@ -77,8 +82,9 @@ class Incomplete:
     ) -> EmFitted:
         settings = self.request.settings
         if any(not isinstance(cpd, CPT) for cpd in fitted.net.cpds):
-            raise CannotAnswer(
-                "intervals of regressions fitted to incomplete rows are not there yet"
+            raise UsageError(
+                f"{parameter('bootstrap')} is for labels; leave it out, and intervals of numbers "
+                "come from the observed information"
             )
         is_bayes = how.get("method") == "bayes"
         net, drawn = with_bootstrap_intervals(
