@@ -25,6 +25,8 @@ from gml.printable_text import visible
 from gml.text_table import aligned
 
 _NEVER_SEEN = "(never seen)"
+# Digits after the point: what EM leaves to change is noise after them.
+_LEFT_BY_EM = 9
 # A share of the information that is shown as more than 0 %.
 _NOTICEABLE = 0.005
 
@@ -143,8 +145,9 @@ def _table(cpt: CPT) -> list[list[str]]:
         lines[0].append("rows")
         behind = cpt.expected_counts.sum(axis=1).tolist()
     seen = cpt.seen
+    table = cpt.table if behind is None else cpt.table.round(_LEFT_BY_EM)
     for row, labels in enumerate(cpt.configurations()):
-        line = [*map(visible, labels), *map(_number, cpt.table[row].tolist())]
+        line = [*map(visible, labels), *map(_number, table[row].tolist())]
         if behind is not None:
             line.append(_number(behind[row]))
         if seen is not None and not seen[row]:
