@@ -23,9 +23,6 @@ from gml.verbs.shared.em_report import AT_RANDOM, tell_assumption, tell_report, 
 from gml.verbs.shared.em_request import EmRequest
 from gml.verbs.shared.fitted_models import fitted_by
 
-BOOTSTRAP = 200
-"""Samples of the rows for intervals, unless told otherwise."""
-
 
 @dataclass(frozen=True)
 class Incomplete:
@@ -55,8 +52,7 @@ class Incomplete:
         """Fit the distributions of a DAG; `how` are the method and its priors."""
         if intervals is not None and not 0 < intervals < 1:
             raise UsageError(f"{parameter('intervals')} must be between 0 and 1, not {intervals}")
-        has_numbers = any(variable.is_continuous for variable in self.rows.variables)
-        by_information = has_numbers and bootstrap is None and not self.is_complete
+        by_information = bootstrap is None and not self.is_complete
         found = fit_em(
             dag,
             self.rows,
@@ -73,11 +69,11 @@ class Incomplete:
         fitted = EmFitted(_with_hidden(found.net, self.hidden), found.report)
         if intervals is None:
             return fitted
-        if by_information:
+        if bootstrap is None:
             return replace(fitted, intervals={"level": intervals, "by": "information"})
-        return self._with_intervals(fitted, dag, intervals, bootstrap or BOOTSTRAP, how)
+        return self._with_bootstrap(fitted, dag, intervals, bootstrap, how)
 
-    def _with_intervals(
+    def _with_bootstrap(
         self, fitted: EmFitted, dag: Graph, level: float, samples: int, how: Mapping[str, Any]
     ) -> EmFitted:
         settings = self.request.settings
