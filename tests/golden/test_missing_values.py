@@ -75,7 +75,7 @@ def test_election(shared, missing, k, log_likelihood):
     items = [f"{trait}{who}" for who in "GB" for trait in traits]
     data = gml.read(shared / "data/real/election2000.csv", columns=tuple(items), missing=missing)
     graph, hidden = latent_classes(items, k)
-    settings = EmSettings(restarts=4, information=False)
+    settings = EmSettings(information=False)
     found = fit_em(graph, data, hidden=hidden, settings=settings).report
     assert found.converged
     assert found.log_likelihood == pytest.approx(log_likelihood, abs=5e-6)

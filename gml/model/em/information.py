@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
-from gml.model.em.large_parts import ShapeTree, expect_trees
+from gml.model.em.large_parts import expect_trees
 from gml.model.em.table_layout import TableLayout, Vector
 from gml.model.em.table_problem import TableProblem
 from gml.resources import require_memory
@@ -44,8 +44,10 @@ _NOTHING = 1e-4
 # Shares of information below this are 0.
 _NO_SHARE = 1e-7
 _MOST_CELLS = 3000
-# Cells that questions speak of, times families, that the covariances may look at.
-_MOST_WORK = 4e9
+# Cells that questions speak of, times families, that the covariances may look at; and what it takes
+# to run a junction tree, in such cells.
+_MOST_WORK = 3e9
+_TREE_WORK = 3000
 _LOG_STEP = 1e-4
 
 
@@ -74,7 +76,7 @@ def table_information(
     directions = _directions(layout, tables, counts, completed + problem.prior)
     cells = directions.cells
     n = len(cells)
-    if n > _MOST_CELLS or _work(problem, n) > _MOST_WORK:
+    if n > _MOST_CELLS or _work(problem) > _MOST_WORK:
         return None
     require_memory(5 * 8 * n * n, budget, "the information on the tables")
     if n:
@@ -157,12 +159,16 @@ def free_directions(probabilities: Vector) -> Vector:
     return found
 
 
-def _work(problem: TableProblem, n: int) -> float:
+def _work(problem: TableProblem) -> float:
     parts = problem.parts
     families = np.diff(parts.small.family_starts).astype(np.float64)
     asked = np.diff(parts.small.question_starts)
     enumerated = float((parts.states * families**2 * asked).sum())
-    return enumerated + 2.0 * n * sum(tree.work for tree in parts.large.trees)
+    sizes = np.diff(problem.layout.kernel.table_starts)
+    return enumerated + sum(
+        2.0 * float(sizes[list(tree.families)].sum()) * (tree.work + _TREE_WORK)
+        for tree in parts.large.trees
+    )
 
 
 def _covariances(problem: TableProblem, tables: Vector, cells: NDArray[np.int64]) -> Vector:
@@ -174,21 +180,27 @@ def _covariances(problem: TableProblem, tables: Vector, cells: NDArray[np.int64]
     small = problem.parts.small
     kernel.active().count_covariances(layout, small, 0, small.n_questions, tables, places, found)
     if problem.parts.large.trees:
-        found += _differences(problem.parts.large.trees, tables, cells)
+        found += _differences(problem, tables, cells)
     return (found + found.T) / 2
 
 
-def _differences(trees: tuple[ShapeTree, ...], tables: Vector, cells: NDArray[np.int64]) -> Vector:
+def _differences(problem: TableProblem, tables: Vector, cells: NDArray[np.int64]) -> Vector:
     """The derivatives of expected counts by the logarithms of probabilities."""
     found = np.zeros((len(cells), len(cells)))
-    for place, cell in enumerate(cells.tolist()):
+    families = np.searchsorted(problem.layout.kernel.table_starts, cells, side="right") - 1
+    trees = problem.parts.large.trees
+    speaking = {
+        family: tuple(tree for tree in trees if family in tree.families)
+        for family in set(families.tolist())
+    }
+    for place, (cell, family) in enumerate(zip(cells.tolist(), families.tolist(), strict=True)):
         check_stopped()
         ends = []
         for step in (_LOG_STEP, -_LOG_STEP):
             at = tables.copy()
             at[cell] *= math.exp(step)
             counts = np.zeros(len(tables))
-            expect_trees(trees, at, counts)
+            expect_trees(speaking[family], at, counts)
             ends.append(counts[cells])
         found[place] = (ends[0] - ends[1]) / (2 * _LOG_STEP)
     return found

@@ -36,6 +36,7 @@ class ShapeTree:
     steps: Steps
     program: Any
     n_nodes: int
+    families: tuple[int, ...]
     bases: NDArray[np.int64]
     weights: Vector
     first_rows: NDArray[np.int64]
@@ -162,6 +163,7 @@ def _trees(
             steps,
             kernel.active().Elimination(steps.code, steps.starts, steps.room, len(sizes)),
             len(sizes),
+            tuple(families),
             bases.reshape(-1, len(families)).astype(np.int64),
             parts.weights[asked].astype(np.float64),
             parts.first_rows[asked],
