@@ -194,7 +194,7 @@ _PARTS = {
     "edge_posteriors": "gml.learners.order_posterior",
     "forward_decomposable": "gml.learners.decomposable",
     "greedy_imap": "gml.learners.imap",
-    "half_samples": "gml.data.resampling",
+    "half_samples": "gml.learners.bootstrap",
     "implied_independences": "gml.independence.implied",
     "kl_divergence": "gml.model.compare",
     "learn_replicates": "gml.learners.bootstrap",

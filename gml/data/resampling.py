@@ -109,17 +109,6 @@ def fold_counts(counts: NDArray[np.int64], k: int, *, seed: int = 0) -> Iterator
         yield chosen
 
 
-def half_samples(dataset: Dataset, replicates: int, *, seed: int = 0) -> Iterator[Dataset]:
-    """Yield half-samples, each followed by its complement."""
-    rows, counts = distinct_rows(dataset)
-    n = require_splittable(counts, 2)
-    for replicate in range(replicates):
-        # Drawn again for the complement, which costs less than keeping it.
-        rng = _stream(seed, replicate // 2)
-        half = rng.multivariate_hypergeometric(counts, n // 2)
-        yield resampled(dataset, rows, half if replicate % 2 == 0 else counts - half)
-
-
 def bootstrap_samples(dataset: Dataset, replicates: int, *, seed: int = 0) -> Iterator[Dataset]:
     """Yield samples of as many rows as there are, drawn with replacement."""
     rows, counts = distinct_rows(dataset)
@@ -127,9 +116,9 @@ def bootstrap_samples(dataset: Dataset, replicates: int, *, seed: int = 0) -> It
     if n == 0:
         raise CannotAnswer("there are no rows to draw from")
     for replicate in range(replicates):
-        yield resampled(dataset, rows, _stream(seed, replicate).multinomial(n, counts / n))
+        yield resampled(dataset, rows, stream(seed, replicate).multinomial(n, counts / n))
 
 
-def _stream(seed: int, k: int) -> np.random.Generator:
+def stream(seed: int, k: int) -> np.random.Generator:
     """The k-th stream that a seed spawns, without those before it."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(k,)))

@@ -25,6 +25,8 @@ from gml.printable_text import visible
 from gml.text_table import aligned
 
 _NEVER_SEEN = "(never seen)"
+# Digits after the point: what EM leaves to change is noise after them.
+_LEFT_BY_EM = 9
 # A share of the information that is shown as more than 0 %.
 _NOTICEABLE = 0.005
 
@@ -113,8 +115,9 @@ def dump_text(net: BayesNet) -> str:
         title = f"{visible(cpd.variable.name)}{f' given {given}' if given else ''}"
         title += _about_fit(cpd, missing if isinstance(missing, dict) else {})
         if isinstance(cpd, LinearGaussian):
-            if cpd.n is not None:
-                title += f"  ({cpd.n:g} rows)"
+            behind = cpd.n if cpd.expected_n is None else cpd.expected_n
+            if behind is not None:
+                title += f"  ({behind:g} rows)"
             header = ["", "estimate"] + ["lower", "upper"] * (cpd.intervals is not None)
             rows = [[visible(row[0]), *map(_number, row[1:])] for row in _terms(cpd)]
             parts.append(_below(title, 1, [header, *rows]))
@@ -142,8 +145,9 @@ def _table(cpt: CPT) -> list[list[str]]:
         lines[0].append("rows")
         behind = cpt.expected_counts.sum(axis=1).tolist()
     seen = cpt.seen
+    table = cpt.table if behind is None else cpt.table.round(_LEFT_BY_EM)
     for row, labels in enumerate(cpt.configurations()):
-        line = [*map(visible, labels), *map(_number, cpt.table[row].tolist())]
+        line = [*map(visible, labels), *map(_number, table[row].tolist())]
         if behind is not None:
             line.append(_number(behind[row]))
         if seen is not None and not seen[row]:
@@ -161,10 +165,12 @@ def _regressions(cpd: ConditionalGaussian) -> list[list[str]]:
     """One line per configuration of the labels, with its terms and the rows behind them."""
     names = ["(intercept)", *(parent.name for parent in cpd.number_parents), "(sd)"]
     header = [*(parent.name for parent in cpd.label_parents), *names]
-    lines = [[*map(visible, header), *["rows"] * (cpd.n is not None)]]
+    expected = any(line.expected_n is not None for line in cpd.regressions)
+    lines = [[*map(visible, header), *["rows"] * (expected or cpd.n is not None)]]
     for labels, line in zip(cpd.configurations(), cpd.regressions, strict=True):
         terms = _terms(line)
-        behind = [] if cpd.n is None else [_NEVER_SEEN if line.n is None else f"{line.n:g}"]
+        n = line.expected_n if expected else line.n
+        behind = [f"{n:g}" if n else _NEVER_SEEN] if expected or cpd.n is not None else []
         lines.append([*map(visible, labels), *(_number(term[1]) for term in terms), *behind])
         if line.intervals is not None:
             bounds = [f"{_number(low)}..{_number(high)}" for low, high in line.intervals]

@@ -105,6 +105,18 @@ class Elimination(Protocol):
     ) -> None:
         """Eliminate and distribute for each row of bases; rows of probability 0 are left alone."""
 
+    def expectations(
+        self,
+        tables: Numbers,
+        bases: Integers,
+        weights: Numbers,
+        offsets: Integers,
+        out: Numbers,
+        counts: Numbers,
+        log_p: Numbers,
+    ) -> None:
+        """Add the distributions given each row of bases to counts, where the factors came from."""
+
     def trace(self) -> Positions:
         """The levels that reach the maximum, the first of those that do; -1 where not asked."""
 

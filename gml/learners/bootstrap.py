@@ -10,14 +10,26 @@ Both draw from the sorted distinct rows with their counts, so the order of rows 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import takewhile
 
 from gml.data.dataset import Dataset
+from gml.data.resampling import distinct_rows, require_splittable, resampled, stream
 from gml.graph.graph import Graph
 from gml.kernel.pool import in_order
 from gml.progress import Deadline, reporter
 from gml.resources import available_threads
+
+
+def half_samples(dataset: Dataset, replicates: int, *, seed: int = 0) -> Iterator[Dataset]:
+    """Yield half-samples, each followed by its complement."""
+    rows, counts = distinct_rows(dataset)
+    n = require_splittable(counts, 2)
+    for replicate in range(replicates):
+        # Drawn again for the complement, which costs less than keeping it.
+        rng = stream(seed, replicate // 2)
+        half = rng.multivariate_hypergeometric(counts, n // 2)
+        yield resampled(dataset, rows, half if replicate % 2 == 0 else counts - half)
 
 
 def learn_replicates(

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
 
 import pytest
+
+from tests.command_line import GML
 
 # The crimes of Kadane (1985): both waves of a survey, with one of them missing now and then.
 CRIMES = {
@@ -266,6 +270,61 @@ def test_a_table_without_rows_is_refused(gml, folder):
     assert gml("fit-params", "none.csv", "chain.dot", "--missing", "em").returncode == 3
 
 
+def test_intervals_come_from_the_information_or_from_samples(gml, folder):
+    bounds = {}
+    for by, options in (("information", ()), ("bootstrap", ("--bootstrap", "60"))):
+        model = fitted(gml, "--missing", "em", "--em-restarts", "1", "--intervals", "0.9", *options)
+        assert model["graph"]["learning"]["em"]["intervals"]["by"] == by
+        bounds[by] = [pair for row in model["nodes"][1]["intervals"] for pair in row]
+        shares = [p for row in model["nodes"][1]["cpt"] for p in row]
+        for (low, high), p in zip(bounds[by], shares, strict=True):
+            assert low < p < high
+    for one, other in zip(bounds["information"], bounds["bootstrap"], strict=True):
+        assert one == pytest.approx(other, abs=0.05)
+
+
+def test_the_same_seed_gives_the_same_bytes(gml, folder):
+    options = ("--missing", "em", "--intervals", "0.9", "--bootstrap", "5", "--seed", "4")
+    call = ("fit-params", "crimes.csv", "crimes.dot", "--weights", "times", *options)
+    first = gml(*call)
+    assert first.returncode == 0
+    assert gml(*call).stdout == first.stdout
+    other = fitted(gml, *options[:-1], "5")["nodes"][1]["intervals"]
+    assert other != json.loads(first.stdout)["nodes"][1]["intervals"]
+
+
+def test_a_reader_that_has_gone_is_no_error(shell, folder):
+    done = shell(
+        "G fit-params holes.csv chain.dot --missing em -q | head -1; echo ${PIPESTATUS[0]}"
+    )
+    assert done.stdout.splitlines()[-1] == b"0"
+    assert done.stderr == b""
+
+
+def test_an_interrupt_ends_a_climb_and_leaves_no_file(folder):
+    """Ctrl-C in the midst of EM: 130, no traceback, no partial file."""
+    rows = "".join(f"{k % 2},{k % 3},{k % 5},{k % 7}\n" for k in range(300))
+    (folder / "many.csv").write_text(f"a,b,c,d\n{rows}")
+    (folder / "many.dot").write_text("digraph { G -> a; G -> b; G -> c; G -> d; G -> H; H -> a }")
+    process = subprocess.Popen(
+        [
+            *(*GML, "fit-params", "many.csv", "many.dot", "--hidden", "G=5,H=5"),
+            *("--em-restarts", "100000", "-o", "model.json", "-v"),
+        ],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stderr is not None
+    # The size of the table is said once it has been read.
+    assert process.stderr.readline() == b"gml: 300 rows, 4 columns used\n"
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert errors == b"gml: error: interrupted\n"
+    assert not (folder / "model.json").exists()
+
+
 # ---------------------------------------------------------------------- score
 
 
@@ -381,3 +440,59 @@ def test_a_check_leaves_families_of_hidden_nodes_out_and_says_so(gml, folder):
     assert {name for names in tables for name in names} == {"a", "b"}
     note = "the tables of 'H', 'c' left out: 'H' was never seen"
     assert note in report["notes"]
+
+
+# ---------------------------------------------------------------------- numbers
+
+MEASURED = (
+    "x,y,g\n1,2.5,u\n2,,u\n3,6.1,v\n4,8.2,v\n5,9.7,u\n6,,v\n7,14.2,u\n8,,v\n9,17.6,v\n10,20.5,u\n"
+)
+
+
+@pytest.fixture
+def measured(folder):
+    (folder / "measured.csv").write_text(MEASURED)
+    (folder / "longer.csv").write_text(f"{MEASURED}11,22.9,v\n,24.1,u\n13,27.3,v\n")
+    (folder / "line.dot").write_text("digraph { x -> y }")
+    (folder / "mixed.dot").write_text("digraph { g -> y; x -> y }")
+    return folder
+
+
+def test_regressions_of_a_column_with_holes_are_those_of_its_rows(gml, measured):
+    """Where only the last is missing, the likelihood factors (Anderson 1957): a closed form."""
+    options = ("--columns", "x,y", "--gaussian", "--missing")
+    by_em = gml("fit-params", "measured.csv", "line.dot", *options, "em")
+    dropped = gml("fit-params", "measured.csv", "line.dot", *options, "drop", "-q")
+    assert by_em.returncode == 0
+    assert b"gml: missing values are assumed to be missing at random\n" in by_em.stderr
+    x, y = (node["gaussian"] for node in json.loads(by_em.stdout)["nodes"])
+    _, complete = (node["gaussian"] for node in json.loads(dropped.stdout)["nodes"])
+    assert (x["intercept"], x["sd"]) == pytest.approx((5.5, 8.25**0.5), abs=1e-8)
+    for term in ("intercept", "coefficients", "sd"):
+        assert y[term] == pytest.approx(complete[term], abs=1e-7)
+    assert (y["n"], y["expected_n"]) == (7, pytest.approx(10))
+
+
+def test_a_model_of_numbers_is_read_as_it_was_written(gml, measured):
+    options = ("--numeric", "x,y", "--missing", "em", "--em-restarts", "2")
+    done = gml("fit-params", "longer.csv", "mixed.dot", *options, "-o", "m.json")
+    assert done.returncode == 0
+    assert gml("convert", "m.json", "again.json").returncode == 0
+    one, other = (json.loads((measured / name).read_text()) for name in ("m.json", "again.json"))
+    assert one["nodes"] == other["nodes"]
+    text = gml("fit-params", "longer.csv", "mixed.dot", *options, "-f", "text").stdout.decode()
+    assert text.startswith("fitted by EM to what was seen of each row\n")
+    rows = [line.split()[-1] for line in text.splitlines() if line.startswith(("  u  ", "  v  "))]
+    assert sum(map(float, rows)) == pytest.approx(13, abs=1e-3)
+
+
+def test_scores_of_numbers_with_holes(gml, measured):
+    done = gml(
+        *("score", "measured.csv", "line.dot", "--columns", "x,y", "--numeric", "x,y"),
+        *("--missing", "em", "--score", "loglik-g,bic-g", "-f", "json"),
+    )
+    (graph,) = json.loads(done.stdout)["graphs"]
+    loglik = graph["em"]["log_likelihood"]
+    assert graph["scores"]["loglik-g"] == loglik
+    assert graph["dim"] == 5
+    assert graph["scores"]["bic-g"] == pytest.approx(loglik - graph["dim"] / 2 * 2.302585092994046)

@@ -500,11 +500,14 @@ def test_what_is_never_seen_together_is_not_identified():
     graph = gml.Graph.from_edges(["a", "b"], [("a", "-->", "b")])
     report = fit_once(graph, numbers(table)).report
     assert (report.rank, report.n_parameters) == (4, 5)
+    assert report.missing_information["b"] == 1
     # A hidden node above a hidden node: only the margin of the lower one matters.
     x = np.concatenate([rng.normal(size=100), rng.normal(size=60) + 6])[:, None]
     chain = gml.Graph.from_edges(["g", "h", "a"], [("g", "-->", "h"), ("h", "-->", "a")])
     report = fit_once(chain, numbers(x), hidden={"g": 2, "h": 2}).report
     assert (report.rank, report.n_parameters) == (5, 7)
+    assert [report.missing_information[name] for name in "gh"] == [1, 1]
+    assert report.missing_information["a"] < 0.5
 
 
 def test_intervals_of_many_complete_rows_are_those_of_the_closed_form():

@@ -32,13 +32,15 @@ def fit_em(
     ess: float = 1.0,
     number_prior: str = "pooled",
     prior_rows: float = PRIOR_ROWS,
+    intervals: float | None = None,
     settings: EmSettings | None = None,
     max_memory: int | None = None,
     threads: int | None = None,
 ) -> EmFit:
     """Fit the tables and regressions of a DAG to rows with missing values.
 
-    `hidden` gives the number of levels of nodes that are not columns.
+    `hidden` gives the number of levels of nodes that are not columns; `intervals` is the level of
+    intervals from the observed information.
 
     Examples
     --------
@@ -49,6 +51,8 @@ def fit_em(
     ([[0.9896, 0.0104], [0.9076, 0.0924]], 1)
     """
     require_choices(graph, method, prior, ess)
+    if intervals is not None and not 0 < intervals < 1:
+        raise UsageError(f"{parameter('intervals')} must be between 0 and 1, not {intervals}")
     unseen = dict(hidden or {})
     _require_nodes(graph, rows, unseen)
     chosen = settings or EmSettings()
@@ -59,6 +63,7 @@ def fit_em(
             rows,
             hidden=unseen,
             alpha=None if method == "mle" else (prior, ess),
+            intervals=intervals,
             settings=chosen,
             max_memory=max_memory,
             threads=threads,
@@ -70,6 +75,7 @@ def fit_em(
         alpha=None if method == "mle" else (prior, ess),
         regression_prior=None if method == "mle" else RegressionPrior(number_prior, prior_rows),
         settings=chosen,
+        intervals=intervals,
         max_memory=max_memory,
         threads=threads,
     )

@@ -61,7 +61,7 @@ def normal_em(
     --------
     >>> found = normal_em(np.array([[1.0, 2.0], [2.0, np.nan], [3.0, 3.0], [4.0, 6.0]]))
     >>> found.mean.round(6).tolist(), round(found.log_likelihood, 6)
-    ([2.5, 3.357143], -9.154786)
+    ([2.5, 3.464286], -9.600666)
     """
     table = np.asarray(values, dtype=np.float64)
     with one_blas_thread():

@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 from gml.kernel.pool import in_order
 from gml.model.configurations import configurations_at
 from gml.model.em.climbing import Collapsed
-from gml.model.em.number_components import Block, Work, work_of
+from gml.model.em.number_blocks import Block
+from gml.model.em.number_components import Work, work_of
 from gml.model.em.number_families import Families, Parameters, Regressions, Statistics
 from gml.model.em.number_rows import MISSING, NumberRows
 from gml.resources import require_memory
@@ -139,7 +140,12 @@ class Expectation:
             errors[i, members[-1]] = by
             constants[i] = terms[0] * by
             log_sds += float(log_sd)
-        x = self._rows.z[np.ix_(block.rows, block.columns)]
+        z = self._rows.z
+        if n_columns == z.shape[1]:
+            # Whole rows are copied much faster than parts of them.
+            x = z.take(block.rows, axis=0)
+        else:
+            x = z[np.ix_(block.rows, block.columns)]
         log_density = np.full(len(x), -0.5 * LOG_TWO_PI * len(block.families) - log_sds)
         covariances = []
         if block.holes:

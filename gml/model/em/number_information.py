@@ -2,15 +2,12 @@
 
 The gradient of the log-likelihood of what was seen is what is expected of that of complete rows
 (Fisher's identity; Louis 1982, JRSS B 44:226), so an E-step has it, and its differences are the
-observed information I. With that of complete rows, I_c, whose blocks are those of the families, the
-share of information that holes took from a family is
-
-    1 − tr(V_c V⁻¹)/p,   V_c and V its blocks of I_c⁻¹ and I⁻¹, p parameters:
-
-none of it if holes do not touch the family, all of it if the data leave some of it open. An
-eigenvalue of I_c^(−½) I I_c^(−½) below 1e-5 is a direction that the data do not determine, and
-lowers the rank. (The largest share that is missing is the rate at which EM slows down, Dempster,
-Laird & Rubin 1977, section 3: such a direction would take a million steps.)
+observed information I. In units of that of complete rows, R = I_c^(−½) I I_c^(−½), eigenvalues lie
+between 0 and 1; the share that is missing for a family with k parameters is 1 − k/tr R⁻¹, the trace
+over its own: for one parameter 1 − (variance if rows were complete)/(variance now). An eigenvalue
+below 1e-5 is a direction that the data leave open: it lowers the rank, and all is missing for the
+families that it touches. (The largest share that is missing is the rate at which plain EM goes on,
+Dempster, Laird & Rubin 1977, section 3: such a direction would take a million steps.)
 
 Coordinates are intercepts, slopes, ln σ, and logits against the largest cell of a row of a table.
 Probabilities at 0 stay there, and regressions and rows of tables that no row is expected in are
@@ -39,6 +36,8 @@ from gml.stopping import check_stopped
 Array = NDArray[np.float64]
 
 _UNDETERMINED = 1e-5
+# The share of a direction that a family must have in it to be touched by it.
+_TOUCHED = 1e-6
 _NEVER_EXPECTED = 1e-6
 _AT_ZERO = 1e-9
 # Steps of differences, in standard deviations of what one row says.
@@ -82,22 +81,22 @@ class Information:
 
     def missing(self) -> Mapping[str, float]:
         """The share of information that is missing, by node."""
-        names = dict.fromkeys(block.name for block in self.blocks)
-        scaled = _relative(self.complete, self.observed)
-        values, vectors = np.linalg.eigh(scaled)
-        # V = I_c^(−½) (…)⁻¹ I_c^(−½): a direction that is left open has an infinite variance.
-        values = np.maximum(values, _UNDETERMINED / 10)
-        spread = (vectors / values) @ vectors.T
+        values, vectors = np.linalg.eigh(_relative(self.complete, self.observed))
+        is_open = values < _UNDETERMINED
         found = {}
-        for name in names:
+        for name in dict.fromkeys(block.name for block in self.blocks):
             own = np.concatenate(
                 [np.arange(b.start, b.start + b.size) for b in self.blocks if b.name == name]
             )
-            if len(own):
-                # With I_c in blocks, the block of V is a product with roots of these alone.
-                left = np.linalg.inv(spread[np.ix_(own, own)])
-                share = 1 - float(np.trace(left)) / len(own)
-                found[name] = min(1.0, max(0.0, share))
+            if not len(own):
+                continue
+            # The roots of I_c are of its blocks, so that rows of the vectors are of one family.
+            weights = (vectors[own] ** 2).sum(axis=0)
+            if weights[is_open].sum() > _TOUCHED:
+                found[name] = 1.0
+                continue
+            spread = float((weights[~is_open] / values[~is_open]).sum())
+            found[name] = min(1.0, max(0.0, 1 - len(own) / spread))
         return found
 
 

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gml.counts.memory import MemoryCounter
 from gml.data.dataset import Dataset
-from gml.errors import DataError, listing, parameter
+from gml.errors import CannotAnswer, DataError, listing, parameter
 from gml.graph.graph import Graph
 from gml.model.bayesnet import CPT, BayesNet
 from gml.model.em.climbing import Climb, Climbs, climb_from
 from gml.model.em.em_report import EmFit, EmReport, EmSettings
 from gml.model.em.hidden_labels import numbered
+from gml.model.em.identification import model_rank
+from gml.model.em.information import intervals as bounds_of
+from gml.model.em.information import table_information
+from gml.model.em.open_parts import open_parts
 from gml.model.em.table_layout import TableLayout, Vector, layout_of
-from gml.model.em.table_problem import TableProblem, parts_of, wholly_missing
+from gml.model.em.table_problem import TableProblem, wholly_missing
 from gml.model.em.table_starts import starts
 from gml.model.fit import prior_count
 from gml.resources import available_threads, budget_in_force
@@ -28,6 +33,7 @@ def fit_tables(
     *,
     hidden: Mapping[str, int],
     alpha: tuple[str, float] | None,
+    intervals: float | None,
     settings: EmSettings,
     max_memory: int | None,
     threads: int | None,
@@ -41,8 +47,27 @@ def fit_tables(
     log_likelihood, _ = problem.expect(tables)
     counts = problem.completed_counts(tables, max_memory)
     order = numbered(problem.layout, tables, counts)
-    net = _network(problem, tables[order], counts[order])
-    return EmFit(net, _report(climbs, log_likelihood, net))
+    tables, counts = tables[order], counts[order]
+    told = None
+    if settings.information or intervals is not None:
+        told = table_information(problem, tables, counts, max_memory)
+    bounds = None
+    if intervals is not None:
+        if told is None:
+            raise CannotAnswer(
+                f"{parameter('intervals')}: there are too many parameters for their information; "
+                "a bootstrap gives intervals"
+            )
+        bounds = bounds_of(problem, tables, told, intervals)
+    net = _network(problem, tables, counts, bounds)
+    return EmFit(
+        net,
+        replace(
+            _report(climbs, log_likelihood, net),
+            rank=model_rank(problem) if settings.information else None,
+            missing_information={} if told is None else told.missing,
+        ),
+    )
 
 
 def table_problem(
@@ -73,7 +98,7 @@ def table_problem(
         layout,
         rows,
         _available(layout, rows, threads, budget),
-        parts_of(layout, rows, budget=budget),
+        open_parts(layout, rows, budget=budget),
         prior,
         threads or available_threads(),
     )
@@ -100,7 +125,7 @@ def _available(layout: TableLayout, rows: Dataset, threads: int | None, budget: 
 
 def _climbs(problem: TableProblem, settings: EmSettings) -> Climbs:
     """Climb from all starts; where nothing is open, one step is all."""
-    if problem.parts.n_questions == 0:
+    if problem.parts.is_empty:
         tables = problem.best_tables(problem.observed_counts)
         value = problem.step(tables).objective
         climb = Climb(tables, value, (value,), 1, 0.0, 0.0, converged=True)
@@ -114,7 +139,9 @@ def _climbs(problem: TableProblem, settings: EmSettings) -> Climbs:
     )
 
 
-def _network(problem: TableProblem, tables: Vector, counts: Vector) -> BayesNet:
+def _network(
+    problem: TableProblem, tables: Vector, counts: Vector, bounds: Vector | None
+) -> BayesNet:
     layout = problem.layout
     cpds = []
     for name in layout.graph.names:
@@ -130,10 +157,18 @@ def _network(problem: TableProblem, tables: Vector, counts: Vector) -> BayesNet:
                 layout.parents_in_graph(node),
                 layout.in_graph_order(node, layout.table(tables, node)),
                 available,
+                None if bounds is None else _intervals(layout, node, bounds),
                 expected_counts=layout.in_graph_order(node, layout.table(counts, node)),
             )
         )
     return BayesNet(tuple(cpds))
+
+
+def _intervals(layout: TableLayout, node: int, bounds: Vector) -> Vector:
+    starts = layout.kernel.table_starts
+    own = bounds[starts[node] : starts[node + 1]].reshape(-1, layout.sizes[node], 2)
+    found: Vector = layout.in_graph_order(node, own)
+    return found
 
 
 def _report(climbs: Climbs, log_likelihood: float, net: BayesNet) -> EmReport:

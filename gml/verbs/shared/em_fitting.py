@@ -15,8 +15,10 @@ from gml.errors import UsageError, parameter
 from gml.graph.graph import Graph
 from gml.graph.provenance import Provenance
 from gml.model.bayesnet import CPT, BayesNet
+from gml.model.em.bootstrap import with_bootstrap_intervals
 from gml.model.em.fitting import EmReport, fit_em
 from gml.model.fit import fit
+from gml.progress import reporter
 from gml.verbs.shared.em_report import AT_RANDOM, tell_assumption, tell_report, written
 from gml.verbs.shared.em_request import EmRequest
 from gml.verbs.shared.fitted_models import fitted_by
@@ -50,11 +52,13 @@ class Incomplete:
         """Fit the distributions of a DAG; `how` are the method and its priors."""
         if intervals is not None and not 0 < intervals < 1:
             raise UsageError(f"{parameter('intervals')} must be between 0 and 1, not {intervals}")
+        by_information = bootstrap is None and not self.is_complete
         found = fit_em(
             dag,
             self.rows,
             hidden=self.hidden,
             settings=self.request.settings,
+            intervals=intervals if by_information else None,
             threads=self.threads,
             **how,
         )
@@ -62,8 +66,40 @@ class Incomplete:
             counter = MemoryCounter(self.rows, threads=self.threads)
             return EmFitted(fit(dag, counter, intervals=intervals, **how), found.report)
         tell_report(found.report)
-        net = _with_hidden(found.net, self.hidden)
-        return EmFitted(net, found.report)
+        fitted = EmFitted(_with_hidden(found.net, self.hidden), found.report)
+        if intervals is None:
+            return fitted
+        if bootstrap is None:
+            return replace(fitted, intervals={"level": intervals, "by": "information"})
+        return self._with_bootstrap(fitted, dag, intervals, bootstrap, how)
+
+    def _with_bootstrap(
+        self, fitted: EmFitted, dag: Graph, level: float, samples: int, how: Mapping[str, Any]
+    ) -> EmFitted:
+        settings = self.request.settings
+        if any(not isinstance(cpd, CPT) for cpd in fitted.net.cpds):
+            raise UsageError(
+                f"{parameter('bootstrap')} is for labels; leave it out, and intervals of numbers "
+                "come from the observed information"
+            )
+        is_bayes = how.get("method") == "bayes"
+        net, drawn = with_bootstrap_intervals(
+            fitted.net,
+            dag,
+            self.rows,
+            hidden=self.hidden,
+            alpha=(how.get("prior", "bdeu"), how.get("ess", 1.0)) if is_bayes else None,
+            level=level,
+            samples=samples,
+            seed=settings.seed,
+            most_steps=settings.most_steps,
+            deadline=settings.deadline,
+            threads=self.threads,
+        )
+        if drawn < samples:
+            reporter().warn(f"intervals are from {drawn} of {samples} samples of the rows")
+        about = {"level": level, "by": "bootstrap", "samples": drawn}
+        return replace(fitted, net=net, intervals=about, in_time=not settings.deadline.passed)
 
     def learning(
         self, command: str, counter: Counter, asked: Mapping[str, Any], fitted: EmFitted
@@ -86,8 +122,12 @@ class Incomplete:
                     },
                 }
             )
-        learning = learning.also(em=written(fitted.report))
-        return learning if fitted.report.in_time else learning.also(complete=False)
+        em = written(fitted.report)
+        if fitted.intervals is not None:
+            em["intervals"] = dict(fitted.intervals)
+        learning = learning.also(em=em)
+        in_time = fitted.report.in_time and fitted.in_time
+        return learning if in_time else learning.also(complete=False)
 
 
 @dataclass(frozen=True)
@@ -96,6 +136,9 @@ class EmFitted:
 
     net: BayesNet
     report: EmReport
+    intervals: Mapping[str, Any] | None = None
+    """Where they come from, if there are some."""
+    in_time: bool = True
 
 
 def _with_hidden(net: BayesNet, hidden: Mapping[str, int]) -> BayesNet:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from gml.counts.counter import Counter
@@ -113,11 +114,13 @@ def _scored(
         """The fit of highest likelihood, or that with this many rows of the prior bdeu."""
         if ess not in fits:
             how: dict[str, Any] = {} if ess is None else {"method": "bayes", "ess": ess}
+            # Whether the model is identified is asked once.
+            settings = replace(incomplete.request.settings, information=not fits)
             fits[ess] = fit_em(
                 dag,
                 incomplete.rows,
                 hidden=incomplete.hidden,
-                settings=incomplete.request.settings,
+                settings=settings,
                 threads=incomplete.threads,
                 **how,
             )
