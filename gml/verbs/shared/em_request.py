@@ -52,7 +52,7 @@ class EmRequest:
                     f"leave it out with {parameter('exclude')} if they are not to be used"
                 )
         rows = rows.select(name for name in rows.names if name not in self.named)
-        return _observing(rows)
+        return observing(rows)
 
     def unseen(self, rows: Dataset) -> dict[str, int]:
         """The hidden nodes, of which the file may name some that these rows have values of."""
@@ -134,7 +134,7 @@ def _hidden_nodes(hidden: Mapping[str, int] | None, given: GivenGraph) -> dict[s
     return {name: int(levels) for name, levels in hidden.items()}
 
 
-def _observing(rows: Dataset) -> Dataset:
+def observing(rows: Dataset) -> Dataset:
     """Leave out rows that observe nothing: whatever the model is, they say nothing about it."""
     if not rows.missing:
         return rows

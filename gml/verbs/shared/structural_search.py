@@ -14,6 +14,7 @@ from gml.learners.search import SearchResult
 from gml.model.em.fitting import EmSettings, fit_em
 from gml.structural.structural_em import Fitted, structural_em
 from gml.verbs.shared.em_report import AT_RANDOM, tell_assumption
+from gml.verbs.shared.em_request import observing
 from gml.verbs.shared.em_scores import observed_score, prior_size, require_by_em
 from gml.verbs.shared.score_search import OpenSearch, ReadSearch
 
@@ -31,6 +32,7 @@ def search_incomplete(
         return opened.finished(learn(opened, start))
     require_by_em([read.chosen], kinds_of(rows.variables))
     tell_assumption()
+    rows = observing(rows)
     settings = EmSettings(restarts=1, seed=seed, deadline=read.deadline, information=False)
     ess = prior_size(read.chosen)
     prior: dict[str, Any] = {} if ess is None else {"method": "bayes", "ess": ess}
