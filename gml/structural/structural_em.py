@@ -5,7 +5,10 @@ ICML): complete the rows by the model so far (completions.py), learn a graph fro
 counts, fit it to the incomplete rows by EM, and go on until the graph stays the same. What is
 maximised is the score of the observed data: a graph is taken only if this rises, by more than
 2⁻²⁰ nats, and the last one that did is the answer. So where completions are draws, a bad draw costs
-a round at the most. The first model has no edges but those that are required.
+a round at the most. What comes out depends on the model that completes the first rows. There are
+two, unless the caller has one: a forest (available_forest.py) and a graph without edges. Neither is
+an answer itself, the first graph that is learned is taken as it is; of the two ends the better one
+counts, that of the forest if they are equal.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -12,6 +12,8 @@ from gml.data.dataset import Dataset
 from gml.graph.graph import Graph
 from gml.learners.search import SearchResult
 from gml.model.em.fitting import EmSettings, fit_em
+from gml.scores.base import DecomposableScore, rounded
+from gml.structural.available_forest import available_forest
 from gml.structural.structural_em import Fitted, structural_em
 from gml.verbs.shared.em_report import AT_RANDOM, tell_assumption
 from gml.verbs.shared.em_request import observing
@@ -49,8 +51,16 @@ def search_incomplete(
         score = observed_score(read.chosen, found, n, dag)
         return Fitted(found.net, score, found.report.log_likelihood)
 
-    first = start or _required(read, rows.names)
-    found = structural_em(rows, first, learn_completed, fit, seed=seed, deadline=read.deadline)
+    def score_of(some: Dataset) -> DecomposableScore:
+        return read.over(MemoryCounter(some, threads=1)).score
+
+    empty = Graph.from_edges(list(rows.names), [], kind="dag")
+    firsts = [available_forest(rows, score_of), empty] if start is None else [start]
+    ends = [
+        structural_em(rows, first, learn_completed, fit, seed=seed, deadline=read.deadline)
+        for first in firsts
+    ]
+    found = max(ends, key=lambda end: rounded(end.search.score))
     rounds: list[dict[str, Any]] = [asdict(one) for one in found.rounds]
     about = {
         "missing": AT_RANDOM,
@@ -58,9 +68,3 @@ def search_incomplete(
         "rounds": rounds,
     }
     return searches[-1].finished(found.search, structural_em=about)
-
-
-def _required(read: ReadSearch, names: Sequence[str]) -> Graph:
-    """The DAG that has the required edges alone."""
-    arcs = [(source, "-->", target) for source, target in sorted(read.knowledge.require)]
-    return Graph.from_edges(names, arcs, kind="dag")
