@@ -67,6 +67,74 @@ int cholesky_pivots(const double *correlation, size_t size, const int32_t *membe
     return 1;
 }
 
+/* The rows of the matrix that a family stands for, those of the child last; returns their number. */
+static size_t expand_family(const block_matrix *matrix, const int32_t *family, size_t length, int32_t *parents,
+                            int32_t *members)
+{
+    size_t n = 0;
+    for (size_t k = 1; k < length; k++) {
+        size_t place = k - 1;
+        while (place > 0 && matrix->ranks[parents[place - 1]] > matrix->ranks[family[k]]) {
+            parents[place] = parents[place - 1];
+            place--;
+        }
+        parents[place] = family[k];
+    }
+    parents[length - 1] = family[0];
+    for (size_t k = 0; k < length; k++)
+        for (int32_t row = 0; row < matrix->width[parents[k]]; row++)
+            members[n++] = matrix->first[parents[k]] + row;
+    return n;
+}
+
+int family_pivots(const block_matrix *matrix, const int32_t *families, size_t n_families, size_t length,
+                  double *shares, int32_t *rows, double *least)
+{
+    size_t longest = 1, before = 0;
+    uint64_t work = 0;
+    for (size_t f = 0; f < n_families; f++) {
+        size_t n = 0;
+        for (size_t k = 0; k < length; k++)
+            n += (size_t)matrix->width[families[f * length + k]];
+        longest = n > longest ? n : longest;
+    }
+    double *factor = malloc(longest * longest * sizeof(double)), *pivots = malloc(longest * sizeof(double));
+    int32_t *parents = malloc(length * sizeof(int32_t)), *members = malloc(longest * sizeof(int32_t)),
+            *last = malloc(longest * sizeof(int32_t));
+    const int done = factor != NULL && pivots != NULL && parents != NULL && members != NULL && last != NULL;
+    for (size_t f = 0; done && f < n_families; f++) {
+        const int32_t *family = families + f * length;
+        const size_t n = expand_family(matrix, family, length, parents, members);
+        const size_t own = (size_t)matrix->width[family[0]];
+        size_t i = 0;
+        /* Rows that the last family began with, too, are there already. */
+        while (i < n && i < before && members[i] == last[i])
+            i++;
+        for (; i < n; i++)
+            pivots[i] = factor_row(factor, longest, i, matrix->correlation + (size_t)members[i] * matrix->size,
+                                   members, 0);
+        least[f] = 1;
+        for (i = 0; i < n; i++)
+            least[f] = pivots[i] < least[f] ? pivots[i] : least[f];
+        for (i = n - own; i < n; i++) {
+            *shares++ = pivots[i];
+            *rows++ = members[i];
+        }
+        int32_t *spare = last;
+        last = members;
+        members = spare;
+        before = n;
+        if (stop_after(&work, 1 + n * n * n / 3))
+            break;
+    }
+    free(factor);
+    free(pivots);
+    free(parents);
+    free(members);
+    free(last);
+    return done;
+}
+
 int partial_slopes(const double *correlation, size_t size, const int32_t *members, size_t n_sets,
                    size_t length, double *slopes, double *least)
 {
