@@ -43,4 +43,5 @@ def positions(bits: int, n: int) -> NDArray[np.int64]:
     [0, 2, 3]
     """
     some = np.frombuffer(bits.to_bytes((n + 7) // 8, "little"), dtype=np.uint8)
-    return np.flatnonzero(np.unpackbits(some, bitorder="little"))
+    found: NDArray[np.int64] = np.unpackbits(some, bitorder="little").nonzero()[0]
+    return found
