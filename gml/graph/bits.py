@@ -30,8 +30,9 @@ def lowest(bits: int) -> int:
 def members(bits: int) -> Iterator[int]:
     """Yield the nodes of a set in ascending order."""
     while bits:
-        yield lowest(bits)
-        bits &= bits - 1
+        first = bits & -bits
+        yield first.bit_length() - 1
+        bits ^= first
 
 
 def positions(bits: int, n: int) -> NDArray[np.int64]:

@@ -80,10 +80,13 @@ class LocalScores:
 
     def value(self, child: int, parents: int) -> float:
         """Return s(child | parents)."""
-        found = self._look_up(child, parents)
+        found = self._values.get((child, parents))
         if found is None:
             self.know([(child, parents)])
-            found = self._values[child, parents]
+            found = self._look_up(child, parents)
+            assert found is not None
+            # Searches ask for the families of their graph after every move.
+            self._values[child, parents] = found
         return found
 
     def total(self, parents: Sequence[int]) -> float:
