@@ -48,6 +48,7 @@ Numbers = NDArray[np.float64]
 
 _BANDWIDTH_ROWS = 500
 _BLOCK = 1 << 12
+_CACHED_NUMBERS = 1 << 15
 # In units of the number of rows.
 _PENALTIES = tuple(10.0 ** (k / 2) for k in range(-12, 5))
 _WIDTHS = (0.5, 1.0)
@@ -142,9 +143,15 @@ class _Draws:
 
     def fourier(self, points: Numbers, number: int) -> Numbers:
         """Random Fourier features of points in units of the bandwidth."""
-        weights = self.normal(number, len(points))
-        phases = 2 * math.pi * self.uniform(number)
-        return kernel.active().fourier_features(np.ascontiguousarray(points), weights, phases)
+        found = np.empty((number, points.shape[1]))
+        self.write_fourier(points, found)
+        return found
+
+    def write_fourier(self, points: Numbers, out: Numbers) -> None:
+        """The same, as many as there is room for."""
+        weights = self.normal(len(out), len(points))
+        phases = 2 * math.pi * self.uniform(len(out))
+        kernel.active().fourier_features(np.ascontiguousarray(points), weights, phases, out)
 
 
 def _bandwidth(points: Numbers) -> float:
@@ -159,11 +166,15 @@ def _bandwidth(points: Numbers) -> float:
 
 
 def _standardised(features: Numbers) -> Numbers:
-    """Rows of mean 0 and variance 1; those without variance stay 0."""
-    centred = features - features.mean(axis=1)[:, None]
-    spread = np.sqrt((centred**2).mean(axis=1))
-    found: Numbers = centred / np.where(spread > 1e-12, spread, np.inf)[:, None]
-    return found
+    """The same features, turned to mean 0 and variance 1; those without variance become 0."""
+    # Few at a time, which stay in the cache meanwhile.
+    step = max(1, _CACHED_NUMBERS // features.shape[1])
+    for start in range(0, len(features), step):
+        some = features[start : start + step]
+        some -= some.mean(axis=1)[:, None]
+        spread = np.sqrt((some**2).mean(axis=1))
+        some /= np.where(spread > 1e-12, spread, np.inf)[:, None]
+    return features
 
 
 def _features(column: RowColumn, number: int, draws: _Draws) -> tuple[Numbers, float | None]:
@@ -192,8 +203,10 @@ def _joint_features(
 def _directions(points: Numbers, bandwidth: float, number: int, draws: _Draws) -> Directions:
     """The directions of Z and of its features; they are called by the bandwidth."""
     check_stopped()
-    features = draws.fourier(points / bandwidth, number)
-    return directions_of(_standardised(np.vstack([points, features])), bandwidth)
+    columns = np.empty((len(points) + number, points.shape[1]))
+    columns[: len(points)] = points
+    draws.write_fourier(points / bandwidth, columns[len(points) :])
+    return directions_of(_standardised(columns), bandwidth)
 
 
 def _smoother(features: Numbers, choices: Sequence[Directions]) -> Smoother:

@@ -44,7 +44,7 @@ from gml.scores.registry import KnownScore
 # A share of a variance below which rounding errors of 2⁻⁵² would show in the eighth digit of it.
 _LEAST_SHARE = 2.0**-24
 _LOG_DENSITY = math.log(2 * math.pi) + 1
-_FAMILIES_AT_ONCE = 1 << 14
+_TINY = float(np.finfo(float).tiny)
 
 
 class LinearLikelihood(LikelihoodScore):
@@ -64,7 +64,9 @@ class LinearLikelihood(LikelihoodScore):
             if variable.is_continuous and not len(block):
                 raise one_value(variable.name)
         self._width = np.array([len(block) for block in blocks], dtype=np.int64)
-        self._first = np.array([block[0] if len(block) else 0 for block in blocks], dtype=np.int64)
+        first = [int(block[0]) if len(block) else 0 for block in blocks]
+        # Each column stands for neighbouring rows of the matrix.
+        self._blocks = np.array([first, self._width, counter.order.ranks], dtype=np.int32)
 
     def dimension(self, child: int, parents: Sequence[int]) -> float:
         """Intercepts, coefficients and variances."""
@@ -97,33 +99,18 @@ class LinearLikelihood(LikelihoodScore):
 
     def _of_rows(self, rows: NDArray[np.int32]) -> NDArray[np.float64]:
         """Families with the same number of parents: child, *parents."""
-        ordered = np.hstack([self._counter.order.rows(rows[:, 1:]), rows[:, :1]])
-        if len(ordered) <= _FAMILIES_AT_ONCE:
-            return self._of_chunk(ordered)
-        step = _FAMILIES_AT_ONCE
-        parts = [self._of_chunk(ordered[k : k + step]) for k in range(0, len(ordered), step)]
-        return np.concatenate(parts)
-
-    def _of_chunk(self, ordered: NDArray[np.int32]) -> NDArray[np.float64]:
-        """The same: *parents in order of their names, child."""
-        width = self._width[ordered]
-        of_columns = width.reshape(-1)
-        ends = np.cumsum(of_columns)
-        # Each column stands for neighbouring rows of the matrix.
-        shift = np.repeat(self._first[ordered.reshape(-1)] - (ends - of_columns), of_columns)
-        members = (np.arange(len(shift)) + shift).astype(np.int32)
-        starts = np.concatenate([[0], np.cumsum(width.sum(axis=1))])
-        pivots = kernel.active().cholesky_pivots(self._correlation, members, starts, 0.0)
-        own = width[:, -1]
-        which = np.repeat(np.arange(len(ordered)), own)
-        places = np.arange(len(which)) + np.repeat(starts[1:] - np.cumsum(own), own)
-        shares = np.maximum(pivots[places], np.finfo(float).tiny)
-        logs = np.log(shares) + self._log_variances[members[places]]
-        log_variance: NDArray[Any] = np.bincount(which, weights=logs, minlength=len(ordered))
-        if self._exact and len(pivots) and pivots.min() < _LEAST_SHARE:
-            doubtful = np.repeat(np.arange(len(ordered)), np.diff(starts))[pivots < _LEAST_SHARE]
-            for k in np.unique(doubtful).tolist():
-                log_variance[k] = self._exact_log_variance(ordered[k].tolist())
+        own = self._width[rows[:, 0]]
+        shares, members, least = kernel.active().family_pivots(
+            self._correlation, self._blocks, np.ascontiguousarray(rows), int(own.sum())
+        )
+        logs = np.log(np.maximum(shares, _TINY)) + self._log_variances[members]
+        which = np.repeat(np.arange(len(rows)), own)
+        log_variance: NDArray[Any] = np.bincount(which, weights=logs, minlength=len(rows))
+        if self._exact and len(rows) and least.min() < _LEAST_SHARE:
+            for k in np.flatnonzero(least < _LEAST_SHARE).tolist():
+                child, *parents = rows[k].tolist()
+                ordered = [*self._counter.order.sorted(parents), child]
+                log_variance[k] = self._exact_log_variance(ordered)
         found: NDArray[np.float64] = -0.5 * self.n * (own * _LOG_DENSITY + log_variance)
         return found
 
