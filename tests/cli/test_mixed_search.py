@@ -154,7 +154,7 @@ def test_penalties(gml, flats):
 def test_collinear_columns_are_named_and_a_ridge_takes_them(gml, tmp_path):
     rows = [f"{i % 3},{'xyz'[i % 3]},{i * 7 % 11}\n" for i in range(60)]
     (tmp_path / "twins.csv").write_text("a,b,n\n" + "".join(rows))
-    refused = gml("ges", "twins.csv", "--numeric", "n")
+    refused = gml("ges", "twins.csv", "--numeric", "a,n")
     assert refused.returncode == 3
     assert b"'b', 'a' are perfect" in refused.stderr and b"--ridge" in refused.stderr
     found = graph_of(gml("ges", "twins.csv", "--numeric", "n", "--ridge", "0.01", "-f", "json"))
@@ -199,3 +199,23 @@ def test_missing_values_are_dropped_from_both_kinds(gml, flats, tmp_path):
     done = gml("ges", "gaps.csv", *NUMBERS, "--missing", "drop", "-f", "json")
     assert graph_of(done)["graph"]["learning"]["rows"] == 798
     assert gml("ges", "gaps.csv", *NUMBERS, "--missing", "level").returncode == 2
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["ges"], ["hc"], ["exact"], ["average", "--by", "exact"], ["average", "--by", "order-mcmc"]],
+    ids=lambda command: "-".join(command),
+)
+def test_labels_that_are_unknown_together_are_joined_and_named(gml, flats, tmp_path, command):
+    # Some 100 flats whose parking and condition nobody knows, as in tables of interviews.
+    rows = [line.split(",") for line in flats.read_text().splitlines()]
+    for row in rows[8::8]:
+        row[1] = row[2] = "?"
+    (tmp_path / "unknown.csv").write_text("\n".join(map(",".join, rows)) + "\n")
+    done = gml(*command, "unknown.csv", *NUMBERS, "--na", "none", "-f", "json")
+    pairs = {frozenset((e["source"], e["target"])) for e in graph_of(done)["edges"]}
+    assert {"condition", "parking"} in pairs
+    assert (
+        "bic-dg: some labels determine levels of others: 'condition' given 'parking', 'parking' "
+        "given 'condition'; what is determined counts as if one row were left to explain"
+    ) in done.stderr.decode()
