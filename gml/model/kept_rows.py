@@ -24,9 +24,14 @@ from gml.model.regression_rows import (
 )
 from gml.model.regressions import ConditionalGaussian, LinearGaussian
 from gml.name_order import NameOrder
+from gml.resources import require_memory
 
 # Rows that count several times are written out as far as this.
 _MOST_REPEATED = 1 << 24
+# The columns of a regression as they are, centred, scaled twice, orthogonalised, and weighted.
+_COPIES_OF_REGRESSION = 6
+# Keys and the order of rows; errors, leverages, and sorted columns.
+_OTHER_ARRAYS = 8
 
 
 def with_rows(
@@ -45,6 +50,7 @@ def with_rows(
         return tuple(cpds)
     if rows.n > max(rows.n_rows, _MOST_REPEATED):
         return tuple(cpds)
+    _require_room(cpds, numbers, rows.n)
     columns = _columns([cpd.variable for cpd in cpds], rows)
     order = order_of_rows(columns)
     columns = {name: column[order] for name, column in columns.items()}
@@ -77,6 +83,15 @@ def with_rows(
     return tuple(
         cpd if isinstance(cpd, CPT) else _with_rows(cpd, kept[cpd.variable.name]) for cpd in cpds
     )
+
+
+def _require_room(
+    cpds: Sequence[Cpd], numbers: Sequence[LinearGaussian | ConditionalGaussian], n_rows: int
+) -> None:
+    """Refuse what would not fit: all columns twice, densities, and one regression at its rows."""
+    members = max(1 + sum(parent.is_continuous for parent in cpd.parents) for cpd in numbers)
+    arrays = 2 * len(cpds) + len(numbers) + _COPIES_OF_REGRESSION * members + _OTHER_ARRAYS
+    require_memory(8 * n_rows * arrays, None, "what a model keeps of the rows of its regressions")
 
 
 class _Part(NamedTuple):
