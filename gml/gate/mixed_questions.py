@@ -21,7 +21,7 @@ from gml.gate.gaussian_questions import NOTHING_KEPT
 from gml.gate.gaussian_schema import number_schema_checks
 from gml.gate.level_questions import column_counts
 from gml.gate.margins import column_margins
-from gml.gate.mixed_families import lines_of, number_cpds, number_nodes
+from gml.gate.mixed_families import number_cpds, number_nodes
 from gml.gate.mixed_fit import mixed_fit_check
 from gml.gate.mixed_structure import mixed_structure_checks
 from gml.gate.mixed_tables import mixed_table_checks
@@ -92,7 +92,7 @@ def mixed_questions(
             net, families, nodes, selection, near, data.select(present), settings
         )
         questions.append(fit)
-    lines = [line for cpd in number_cpds(net) for line in lines_of(cpd) if line.n is not None]
+    lines = [line for cpd in number_cpds(net) for line in cpd.regressions if line.n is not None]
     lacking = not lines or any(line.rows is None for line in lines)
     if not has_counts(labels):
         notes = [*notes, "the model has no counts, and so its tables are taken as exact"]
