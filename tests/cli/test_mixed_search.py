@@ -198,7 +198,14 @@ def test_missing_values_are_dropped_from_both_kinds(gml, flats, tmp_path):
     assert gml("ges", "gaps.csv", *NUMBERS).returncode == 3
     done = gml("ges", "gaps.csv", *NUMBERS, "--missing", "drop", "-f", "json")
     assert graph_of(done)["graph"]["learning"]["rows"] == 798
-    assert gml("ges", "gaps.csv", *NUMBERS, "--missing", "level").returncode == 2
+    # Numbers have no level of their own, with gaps or without.
+    assert b"(complete rows only)\n" in gml("ges", "gaps.csv", *NUMBERS).stderr
+    for path in ("gaps.csv", flats):
+        refused = gml("ges", path, *NUMBERS, "--missing", "level")
+        assert refused.returncode == 2
+        assert b"'size', 'rent', 'heating' have numbers; choose --missing drop" in refused.stderr
+    labels = ["-c", "district,condition,parking"]
+    assert gml("ges", "gaps.csv", *labels, "--missing", "level").returncode == 0
 
 
 @pytest.mark.parametrize(
