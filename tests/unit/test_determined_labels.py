@@ -8,7 +8,6 @@ import math
 import numpy as np
 import pytest
 
-import gml
 from gml.data.dataset import Dataset, Variable
 from gml.errors import DataError
 from gml.learners.exact import exact as best_dag
@@ -16,6 +15,7 @@ from gml.learners.ges import ges as greedy_classes
 from gml.learners.hillclimb import hill_climb
 from gml.scores.base import total
 from tests.graphs import all_dags, as_graph, equivalent_dags, random_dag
+from tests.mixed_tables import score_of
 
 LOG_DENSITY = math.log(2 * math.pi) + 1
 
@@ -58,10 +58,6 @@ def gates(seed, n=200):
         *(labelled(f"v0{j}", column) for j, column in enumerate(columns)),
         (Variable("v04", None), a + rng.normal(size=n)),
     )
-
-
-def score_of(name, data, **options):
-    return gml.SCORES[name](gml.MemoryCounter(data), **options)
 
 
 def log_volume(data, columns):

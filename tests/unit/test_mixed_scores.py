@@ -17,14 +17,10 @@ from gml.learners.ges import ges as greedy_classes
 from gml.learners.hillclimb import hill_climb
 from gml.scores.base import total
 from tests.graphs import all_dags, as_graph, equivalent_dags, random_dag
-from tests.mixed_tables import is_number, mixed_data
+from tests.mixed_tables import is_number, mixed_data, score_of
 
 DG = ["loglik-dg", "aic-dg", "bic-dg"]
 CG = ["loglik-cg", "aic-cg", "bic-cg"]
-
-
-def score_of(name, data, **options):
-    return gml.SCORES[name](gml.MemoryCounter(data), **options)
 
 
 def expanded(data, columns):
