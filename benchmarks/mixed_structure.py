@@ -6,11 +6,13 @@
     python benchmarks/mixed_structure.py report
 
 Tables are those of mixed_tables.py. Every graph is compared, as a CPDAG, with that of the true one;
-a DAG that a peer returns stands for its class. A run of a peer is cut at ten minutes of CPU time,
-or at --cut seconds, and marked; it is then not tried on as many rows or columns of the same kind
-again, unless with a later cut. A peer that has used --budget seconds in a cell gets no more seeds
-there. Results go to benchmarks/results/mixed_structure.jsonl, one line each, and are not computed
-twice. Peers run in the environment that --python names.
+a DAG stands for its class, and so does a DAG of the graph where the tiers of cg direct more. A run
+of a peer is cut at ten minutes of CPU time, or at --cut seconds, and marked; it is then not tried
+on as many rows or columns of the same kind again, unless with a later cut. A peer that has used
+--budget seconds in a cell gets no more seeds there. In the report the number of seeds is in
+brackets, and bold is what no other tool beats by its mean over the seeds that both ran. Results go
+to benchmarks/results/mixed_structure.jsonl, one line each, and are not computed twice. Peers run in
+the environment that --python names.
 """
 
 from __future__ import annotations
@@ -37,9 +39,10 @@ OWN = {
     "gml ges extended penalty 2": ("ges", {"extended": True, "penalty": 2.0}),
     "gml ges cg": ("ges", {"score": "bic-cg"}),
     "gml hc": ("hc", {}),
+    "gml hc cg": ("hc", {"score": "bic-cg"}),
     "gml pc": ("pc", {}),
 }
-FOR_MIXED = ("gml ges cg",)
+FOR_MIXED = ("gml ges cg", "gml hc cg")
 COLUMNS = (20, 50, 100)
 ROWS = (500, 2000, 10000)
 DEGREES = {"cg": (2,), "lh": (2,), "gaussian": (2, 4)}
@@ -68,7 +71,7 @@ def run_gml(tool, columns):
     seconds = time.process_time() - start
     if not result.complete:
         return None, "over"
-    return (result.graph.names, completed(result.graph.marks)), seconds
+    return (result.dag.names, completed(result.dag.marks)), seconds
 
 
 class Peers:
@@ -187,17 +190,16 @@ def run(options):
 
 
 def report():
-    table, over = defaultdict(list), set()
+    table, cuts = defaultdict(dict), defaultdict(int)
     for r in load():
-        if "error" in r:
-            over.add(key(r)[:5])
-        else:
-            table[key(r)[:5]].append(r)
+        if "error" not in r:
+            table[key(r)[:5]][r["seed"]] = r
+        elif r["error"] == "over":
+            cuts[key(r)[:5]] = max(cuts[key(r)[:5]], r["cut"])
     cells = sorted({k[1:] for k in table}, key=lambda c: (KINDS.index(c[0]), *c[1:]))
-    tools = [tool for tool in (*OWN, *TOOLS) if any(k[0] == tool for k in table)]
-    print_means("SHD of CPDAGs", lambda r: r["shd"], table, cells, tools, over, "{:.1f}")
-    print_means("F1 of arrowheads", head_f1, table, cells, tools, over, "{:.3f}", sign=-1)
-    print_means("CPU seconds", lambda r: r["seconds"], table, cells, tools, over, "{:.2g}")
+    print_means("SHD of CPDAGs", lambda r: r["shd"], table, cells, cuts, "{:.1f}")
+    print_means("F1 of arrowheads", head_f1, table, cells, cuts, "{:.3f}", sign=-1)
+    print_means("CPU seconds", lambda r: r["seconds"], table, cells, cuts, "{:.2g}")
 
 
 def head_f1(r):
@@ -205,31 +207,61 @@ def head_f1(r):
     return 2 * p * q / (p + q) if p + q else 0.0
 
 
-def print_means(title, measure, table, cells, tools, over, form, sign=1):
-    """One row per cell, the best mean in bold; counts how often that is ours."""
-    print(f"\n**{title}: mean over seeds, the best in bold**\n")
-    print("| table | degree | columns | rows | seeds | " + " | ".join(tools) + " |")
-    print("|---|---|---|---|---|" + "---|" * len(tools))
-    ours = 0
+def print_means(title, measure, table, cells, cuts, form, sign=1):
+    """One row per cell; counts how often no peer does better than each of ours."""
+    values = {
+        k: {seed: sign * measure(r) for seed, r in results.items()} for k, results in table.items()
+    }
+    tools = [tool for tool in (*OWN, *TOOLS) if any(k[0] == tool for k in (*table, *cuts))]
+    print(f"\n**{title}**\n")
+    print("| table | degree | columns | rows | " + " | ".join(tools) + " |")
+    print("|---|---|---|---|" + "---|" * len(tools))
+    ahead, compared = defaultdict(int), defaultdict(int)
     for cell in cells:
         kind, columns, degree, rows = cell
-        means = {
-            tool: np.mean([measure(r) for r in table[(tool, *cell)]])
-            for tool in tools
-            if table[(tool, *cell)]
-        }
-        best = min(means, key=lambda tool: sign * means[tool])
-        ours += best in OWN
+        here = {tool: values[tool, *cell] for tool in tools if values.get((tool, *cell))}
+        peers = {tool: of_seed for tool, of_seed in here.items() if tool in TOOLS}
         texts = []
         for tool in tools:
-            if tool not in means:
-                texts.append("over" if hopeless(tool, cell, over) else "·")
+            if tool not in here:
+                cut = cut_of(tool, cell, cuts)
+                texts.append(f"over {cut} s" if cut else "·")
                 continue
-            text = form.format(means[tool])
-            texts.append(f"**{text}**" if means[tool] == means[best] else text)
-        seeds = max(len(table[(tool, *cell)]) for tool in tools)
-        print(f"| {kind} | {degree} | {columns} | {rows} | {seeds} | " + " | ".join(texts) + " |")
-    print(f"\ngml is best in {ours} of {len(cells)} cells.")
+            text = form.format(sign * np.mean(list(here[tool].values())))
+            text = f"**{text}**" if unbeaten(here[tool], here.values()) else text
+            texts.append(f"{text} ({len(here[tool])})")
+        print(f"| {kind} | {degree} | {columns} | {rows} | " + " | ".join(texts) + " |")
+        won = False
+        for tool in set(here) & set(OWN) if peers else ():
+            compared[tool] += 1
+            ahead[tool] += unbeaten(here[tool], peers.values())
+            won |= unbeaten(here[tool], peers.values())
+        compared["any"] += bool(peers and set(here) & set(OWN))
+        ahead["any"] += won
+    counts = [f"{tool} {ahead[tool]} of {compared[tool]}" for tool in (*OWN, "any")]
+    print(f"\nCells in which no peer is better: {', '.join(counts)}.")
+
+
+def unbeaten(one, others):
+    """Whether no other tool has a better mean over the seeds that both ran."""
+    for other in others:
+        shared = set(one) & set(other)
+        if shared and sum(one[seed] - other[seed] for seed in shared) > 1e-9:
+            return False
+    return True
+
+
+def cut_of(tool, cell, cuts):
+    """The seconds at which a tool was cut on a table of this kind that is not larger."""
+    kind, columns, degree, rows = cell
+    return max(
+        (
+            cut
+            for (t, k, c, d, r), cut in cuts.items()
+            if (tool, kind, degree) == (t, k, d) and c <= columns and r <= rows
+        ),
+        default=0,
+    )
 
 
 def main():
