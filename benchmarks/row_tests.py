@@ -130,7 +130,8 @@ def table(arguments: argparse.Namespace) -> None:
         print("| " + " | ".join(["", "n", "given", *tools]) + " |")
         print("|---" * (3 + len(tools)) + "|")
         for kind in kinds:
-            rows = sorted({key[3:] for key in cells if key[1:3] == (what, kind)})
+            own = [key for key in cells if key[0] in OWN]
+            rows = sorted({key[3:] for key in own if key[1:3] == (what, kind)})
             for n, size in rows:
                 shown = [_shown(cells.get((tool, what, kind, n, size)), what) for tool in tools]
                 print("| " + " | ".join([kind, str(n), str(size), *shown]) + " |")

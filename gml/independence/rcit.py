@@ -9,8 +9,8 @@ mean 0 unless labels are equal; in Z they are points (`RowColumn.standardised`).
 √(median(d² > 0)/2) over at most 500 rows, at even distances in the sorted order.
 
 Z has no random features but those of an incomplete Cholesky decomposition of its kernel matrix
-(Fine & Scheinberg 2001, J. Mach. Learn. Res. 2:243): at most `given_features`, and at most 100 for
-each column of points, until a rest of 10⁻⁴ per row. Random frequencies that lie near enough to that
+(Fine & Scheinberg 2001, J. Mach. Learn. Res. 2:243): at most `given_features`, at most 100 of one
+column of numbers, until a rest of 10⁻⁴ per row. Random frequencies that lie near enough to that
 of a relation with Z become rare as columns are added: given three whose sum acts by its sine, 1 000
 rows, a true independence was rejected 87 times in 100 at 0.05 with 100 random features and 32 times
 with 800, which took five times as long as the 300 that reject 8 times.
@@ -59,7 +59,7 @@ _CACHED_NUMBERS = 1 << 15
 _PENALTIES = tuple(10.0 ** (k / 2) for k in range(-12, 5))
 _WIDTHS = (0.5, 1.0, 2.0)
 _REST_PER_ROW = 1e-4
-_MOST_PER_POINT = 100
+_MOST_OF_ONE = 100
 _SHARE_OF_Z = 0.5
 _NOTHING = 1e-20
 
@@ -85,8 +85,8 @@ class RcitTest(RowTest):
         return 8 * int(n * (9 * features + 6 * of_z) + (_BLOCK + 2 * features**2) * 2 * features**2)
 
     def _most_of_z(self, n: int, points: int) -> int:
-        most: int = self._options["given_features"]
-        return min(most, _MOST_PER_POINT * points, n)
+        most: int = self._options["given_features"] if points else 0
+        return min(most, n, _MOST_OF_ONE if points == 1 else most)
 
     def outcome(
         self, columns: Sequence[RowColumn], key: tuple[int, int], threads: int
