@@ -4,8 +4,11 @@ PICKED of the registry says which, and is the one place to change that. Labels a
 that keeps its level on dense and on sparse tables (`gml.independence.calibrated`), numbers alone
 Fisher's z. Where both kinds meet, dg keeps its level as long as effects add up, whatever the
 numbers are like: it compares means. cg compares variances as well, which makes it reject
-independence itself where numbers have heavy tails, and gives no result where a configuration of
-labels is rare. dg is never used on labels alone, whose interactions it does not see.
+independence itself where numbers have heavy tails; it exceeds its level with fewer than some fifty
+rows per configuration of labels, and gives no result where one is rare. dg is never used on labels
+alone, whose interactions it does not see. The table behind this is in docs/mixed.md; a default must
+keep its level inside its own model, for any number of rows, and be served by sums, which excludes
+rcit.
 
 Over a table of labels, this is the test of labels and nothing else; otherwise results say which
 test they are of.

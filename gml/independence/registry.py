@@ -131,7 +131,7 @@ _FEATURES = Option(
     "features", "whole", 10, "Random features of each of the two columns", least=1, most=100
 )
 _GIVEN_FEATURES = Option(
-    "given_features", "whole", 100, "Random features of what is given", least=1, most=2000
+    "given_features", "whole", 300, "Features of what is given, at most", least=1, most=2000
 )
 
 PICKED = {
