@@ -155,7 +155,7 @@ bench-pseudo: $(STAMP)
 	PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[plots]'
 	$(BIN)/python benchmarks/undirected_rates.py
 
-## Time raking against ipfn, which is installed into an environment of its own: minutes.
+## Time pc by Fisher's z against causal-learn, which is installed into an environment of its own: minutes.
 bench-numbers: $(STAMP)
 	$(PYTHON) -m venv $(VENV)/causal
 	$(VENV)/causal/bin/pip install --quiet --disable-pip-version-check causal-learn
@@ -169,6 +169,7 @@ bench-mixed: $(STAMP)
 	$(BIN)/python benchmarks/mixed_search.py --peer $(VENV)/mixed/bin/python
 	$(BIN)/python benchmarks/mixed_search.py --peer $(VENV)/mixed/bin/python --columns 100 --rows 10000
 
+## Time raking against ipfn, which is installed into an environment of its own: minutes.
 bench-rake: $(STAMP)
 	$(PYTHON) -m venv $(VENV)/raking
 	$(VENV)/raking/bin/pip install --quiet --disable-pip-version-check ipfn pandas

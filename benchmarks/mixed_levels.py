@@ -1,18 +1,16 @@
 """How often tests of numbers and labels err, and what they find: rejections per cell.
 
-    python benchmarks/mixed_levels.py run [--draws 10000] [--rows 100,1000,10000] [--tests dg,cg]
-    python benchmarks/mixed_levels.py peers --python PYTHON [--draws 1000]
-    python benchmarks/mixed_levels.py report
+    python benchmarks/mixed_levels.py run [--draws 10000] [--rows 100,1000] [--levels 2,4,6]
+    python benchmarks/mixed_levels.py run --laws inside,laplace --tests dg,cg
+    python benchmarks/mixed_levels.py peers --python PYTHON [--draws 300]
+    python benchmarks/mixed_levels.py check       # side by side = one table at a time
+    python benchmarks/mixed_levels.py report      # Markdown, as in docs/mixed.md
 
-A cell is a null or an alternative, the kinds of x and y, how many columns Z has (half of them
-labels, the first a number), the number of levels of labels, and the number of rows. Every draw is a
-new table. *Inside* nulls are in the model of each test: numbers linear in numbers and shifted by
-labels with normal errors, labels from tables of labels. *Outside* ones are not: errors of Laplace's
-or Student's (3) distribution, a standard deviation that triples with Z, numbers quadratic in Z,
-labels by a logit of numbers, two labels driven by the XOR of two given ones. Alternatives: linear,
-quadratic, sine, heteroscedastic, interaction (with a label of Z), and mixed (a number shifted by a
-label). Rejections are counted at 0.01 and 0.05. Results go to results/mixed_levels.jsonl, one line
-per cell and test, and are not computed twice.
+mixed_levels_data.py says what a cell is and how tables are drawn. Many draws stand side by side as
+columns of one table, and all of their tests are asked for at once. Rejections are counted at 0.01
+and 0.05. Results go to results/mixed_levels.jsonl, one line per cell and test; what is there is not
+computed again, and a run that asks for more draws of a cell goes on where an earlier one ended.
+`auto` is run where all columns are labels; elsewhere it is fisher-z (numbers) or dg.
 """
 
 from __future__ import annotations
@@ -21,245 +19,176 @@ import argparse
 import json
 import os
 import subprocess
-import sys
-import zlib
-from collections import defaultdict
+import time
 from pathlib import Path
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import numpy as np
+from mixed_levels_data import ALTERNATIVES, BLOCK, NULLS, cells, draw
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results" / "mixed_levels.jsonl"
 ALPHAS = (0.01, 0.05)
-TESTS = ("auto", "dg", "cg", "fisher-z")
-PEERS = ("pgmpy pillai", "pgmpy likelihood", "causallearn fisherz", "pybnesian mutual information")
-NULLS = ("inside", "laplace", "t3", "spread", "quadratic", "logit", "xor")
-ALTERNATIVES = ("linear", "squared", "sine", "heteroscedastic", "interaction", "mixed")
-KINDS = ("nn", "ln", "ll")
-LEVELS = (2, 4, 6)
-ROWS = (100, 1000, 10000)
+# As gml.TESTS has them, with options.
+TESTS = {
+    "auto": ("auto", {}),
+    "fisher-z": ("fisher-z", {}),
+    "fisher-z rank": ("fisher-z", {"transform": "rank"}),
+    "dg": ("dg", {}),
+    "dg normal": ("dg", {"transform": "normal"}),
+    "cg": ("cg", {}),
+    "rcit": ("rcit", {}),
+}
+DEFAULTS = "auto,fisher-z,dg,cg"
+PEERS = "pybnesian mi,causal-learn fisherz,causal-learn gsq,pgmpy g,pgmpy pillai"
+# Columns of the matrix of dg and fisher-z that draws side by side may have.
+_WIDEST = 64
 
 
-# ---------------------------------------------------------------------- tables
+def usable(test, cell):
+    """Whether a test has something to say of its own in a cell."""
+    _, kinds, given, _, _ = cell
+    every = kinds + given
+    if test == "auto":
+        return "n" not in every
+    if test.startswith("fisher-z"):
+        return "l" not in every
+    if test == "dg normal":
+        return "n" in every
+    return test != "cg" or kinds != "ll" or "n" not in given
 
 
-def draw(law, kinds, n_given, levels, rows, rng):
-    """Columns x, y and z0, z1, …; integers are labels. None where the law has no such cell."""
-    given = {
-        f"z{k}": rng.integers(levels, size=rows) if k % 2 else rng.normal(size=rows)
-        for k in range(n_given)
-    }
-    numbers = [z for z in given.values() if z.dtype.kind == "f"]
-    labels = [z for z in given.values() if z.dtype.kind != "f"]
-    if law == "xor":
-        if kinds != "ll":
-            return None
-        a, b = rng.integers(2, size=(2, rows))
-        flips = rng.random((2, rows)) < 0.1
-        return {"x": a ^ b ^ flips[0], "y": a ^ b ^ flips[1], "z0": a, "z1": b}
-    if law in ("spread", "quadratic", "logit") and not numbers:
-        return None
-    if law == "interaction" and not labels:
-        return None
-    x = _column(law, kinds[0], numbers, labels, levels, rows, rng)
-    y = _column(law, kinds[1], numbers, labels, levels, rows, rng)
-    if law in ALTERNATIVES:
-        y = _related(law, kinds, x, y, labels, levels, rng)
-        if y is None:
-            return None
-    return {"x": x, "y": y, **given}
-
-
-def _column(law, kind, numbers, labels, levels, rows, rng):
-    if kind == "l":
-        if law == "logit":
-            scores = np.outer(sum(numbers), np.linspace(-1, 1, levels))
-            return np.argmax(scores + rng.gumbel(size=(rows, levels)), axis=1)
-        shift = sum(labels) if labels else np.zeros(rows, dtype=np.int64)
-        table = np.where(rng.random(rows) < 0.4, shift, rng.integers(levels, size=rows))
-        return table % levels
-    errors = {
-        "laplace": lambda: rng.laplace(size=rows),
-        "t3": lambda: rng.standard_t(3, size=rows),
-    }.get(law, lambda: rng.normal(size=rows))()
-    signal = 0.6 * sum(numbers) if numbers else np.zeros(rows)
-    if law == "quadratic":
-        signal = 0.6 * sum(z**2 for z in numbers)
-    if law == "spread":
-        errors = errors * np.where(numbers[0] > 0, 3.0, 1.0)
-    for z in labels:
-        signal = signal + 0.5 * (z - (levels - 1) / 2)
-    return signal + errors
-
-
-def _related(law, kinds, x, y, labels, levels, rng):
-    rows = len(x)
-    if law == "mixed":
-        if kinds != "ln":
-            return None
-        return y + 0.25 * (x - (levels - 1) / 2)
-    if kinds == "ll":
-        return np.where(rng.random(rows) < 0.15, x, y) if law == "linear" else None
-    if kinds == "ln":
-        if law == "linear":
-            return y + 0.4 * (x == 0)
-        return y * np.where(x == 0, 1.8, 1.0) if law == "heteroscedastic" else None
-    return {
-        "linear": lambda: y + 0.2 * x,
-        "squared": lambda: y + 0.15 * x**2,
-        "sine": lambda: y + 0.8 * np.sin(2 * x),
-        "heteroscedastic": lambda: y * (0.5 + 0.5 * np.abs(x)),
-        "interaction": lambda: y + 0.5 * x * np.where(labels[0] % 2, 1.0, -1.0),
-    }[law]()
-
-
-# ---------------------------------------------------------------------- tests
-
-
-def p_of_gml(name, columns):
-    from mixed_structure import as_dataset
-
+def p_values(test, cell, tables, draws=BLOCK):
+    """p of each of the first draws; NaN where there is no answer."""
     import gml
 
-    dataset = as_dataset(columns)
-    test = gml.TESTS[name](gml.MemoryCounter(dataset, threads=1))
-    result = test(0, 1, tuple(range(2, len(columns))))
-    return None if result.log_p is None or not result.sufficient else float(np.exp(result.log_p))
+    name, options = TESTS[test]
+    _, kinds, given, levels, _ = cell
+    width = sum(1 if kind == "n" else levels - 1 for kind in kinds + given)
+    at_once = BLOCK if name in ("cg", "auto", "rcit") else max(4, min(BLOCK, _WIDEST // width))
+    found = []
+    for start in range(0, draws, at_once):
+        some = range(start, min(start + at_once, draws))
+        variables, columns = [], []
+        for d in some:
+            for column, values in tables.items():
+                is_label = values.dtype.kind != "f"
+                names = tuple(f"L{k}" for k in range(levels)) if is_label else None
+                variables.append(gml.Variable(f"{d} {column}", names))
+                columns.append(np.ascontiguousarray(values[d]))
+        size = len(tables)
+        asked = [(k, k + 1, tuple(range(k + 2, k + size))) for k in range(0, len(columns), size)]
+        dataset = gml.Dataset(tuple(variables), tuple(columns))
+        test_of = gml.TESTS[name](gml.MemoryCounter(dataset, threads=1), threads=1, **options)
+        results = test_of.batch(asked)
+        found.append(np.where(results.sufficient, np.exp(results.log_p), np.nan))
+    return np.concatenate(found)
 
 
-def usable(name, columns):
-    kinds = {column.dtype.kind == "f" for column in columns.values()}
-    if name in ("fisher-z", "causallearn fisherz"):
-        return kinds == {True}
-    if name == "cg":
-        labels = [columns[c].dtype.kind != "f" for c in ("x", "y")]
-        number = any(columns[c].dtype.kind == "f" for c in columns if c.startswith("z"))
-        return not (all(labels) and number)
-    return True
+def check():
+    """Compare p-values of draws side by side with those of single tables, by auto too."""
+    import gml
 
-
-def p_of_peer(name, columns):
-    """Runs in the environment of the peers."""
-    given = [c for c in columns if c.startswith("z")]
-    if name == "causallearn fisherz":
-        from causallearn.utils.cit import CIT
-
-        matrix = np.column_stack([np.asarray(c, dtype=float) for c in columns.values()])
-        return float(CIT(matrix, "fisherz")(0, 1, list(range(2, matrix.shape[1]))))
-    import pandas as pd
-
-    frame = pd.DataFrame(
-        {
-            c: pd.Categorical([f"L{v}" for v in col]) if col.dtype.kind != "f" else col
-            for c, col in columns.items()
-        }
-    )
-    if name.startswith("pgmpy"):
-        from pgmpy.ci_tests import LogLikelihood, PillaiTrace
-
-        kind = PillaiTrace if name == "pgmpy pillai" else LogLikelihood
-        test = kind(frame)
-        test("x", "y", given, boolean=False) if callable(test) else None
-        return float(test.p_value_)
-    import pyarrow as pa
-    import pybnesian as pb
-
-    batch = pa.RecordBatch.from_pandas(frame, preserve_index=False)
-    test = pb.MutualInformation(batch)
-    return float(test.pvalue("x", "y", given) if given else test.pvalue("x", "y"))
+    rng = np.random.default_rng(0)
+    every = list(cells(100)) + list(cells(1000))
+    worst = 0.0
+    for cell in [every[k] for k in rng.choice(len(every), 40, replace=False)]:
+        tables = draw(cell, 0)
+        for test in TESTS:
+            # The random features of rcit depend on the names of columns.
+            if test == "rcit" or not usable(test, cell):
+                continue
+            together = p_values(test, cell, tables, 20)
+            for d in range(0, 20, 5):
+                one = {c: values[d : d + 1] for c, values in tables.items()}
+                alone = p_values(test, cell, one, 1)
+                worst = max(worst, abs(float(np.nan_to_num(together[d] - alone[0]))))
+                assert np.isnan(together[d]) == np.isnan(alone[0])
+            by_auto = "fisher-z" if "l" not in cell[1] + cell[2] else "dg"
+            if test == by_auto and "n" in cell[1] + cell[2]:
+                automatic = p_values("auto", cell, tables, 20)
+                worst = max(worst, float(np.nanmax(np.abs(automatic - together))))
+    print(f"largest difference of p-values: {worst:.3g} (gml {gml.__version__})")
 
 
 # ---------------------------------------------------------------------- runs
 
 
-def cells(rows):
-    for n in rows:
-        for law in (*NULLS, *ALTERNATIVES):
-            for kinds in KINDS:
-                for n_given in (2,) if law == "xor" else (0, 1, 2, 3):
-                    for levels in (
-                        (2,) if law == "xor" or (kinds == "nn" and n_given < 2) else LEVELS
-                    ):
-                        yield law, kinds, n_given, levels, n
-
-
 def load():
-    return (
-        [json.loads(line) for line in RESULTS.read_text().splitlines()] if RESULTS.exists() else []
-    )
+    """The results so far, by test and cell; of several the one with most draws."""
+    found = {}
+    for line in RESULTS.read_text().splitlines() if RESULTS.exists() else ():
+        result = json.loads(line)
+        key = result["test"], *result["cell"]
+        if key not in found or found[key]["draws"] < result["draws"]:
+            found[key] = result
+    return found
 
 
-def count(name, cell, draws, p_of):
-    """Rejections at each level, and how often there was no answer."""
-    law, kinds, n_given, levels, rows = cell
-    rng = np.random.default_rng([zlib.crc32(f"{law}{kinds}".encode()), n_given, levels, rows])
-    rejected, unanswered = [0] * len(ALPHAS), 0
-    for _ in range(draws):
-        columns = draw(law, kinds, n_given, levels, rows, rng)
-        p = p_of(name, columns)
-        if p is None or p != p:
-            unanswered += 1
-            continue
-        for k, alpha in enumerate(ALPHAS):
-            rejected[k] += p <= alpha
-    return {"rejected": rejected, "unanswered": unanswered, "draws": draws}
-
-
-def run(names, rows, draws, p_of):
-    done = {(r["test"], *r["cell"]) for r in load()}
-    for cell in cells(rows):
-        probe = draw(*cell[:4], cell[4], np.random.default_rng(0))
-        if probe is None:
-            continue
-        for name in names:
-            if (name, *cell) in done or not usable(name, probe):
-                continue
-            found = {"test": name, "cell": list(cell), **count(name, cell, draws, p_of)}
-            with RESULTS.open("a") as file:
-                file.write(json.dumps(found) + "\n")
-
-
-def report():
-    """Per law, kinds and rows: the range of rejections at 0.01 over |Z| and levels."""
-    table = defaultdict(list)
-    for r in load():
-        law, kinds, _n_given, _, rows = r["cell"]
-        answered = r["draws"] - r["unanswered"]
-        if answered:
-            table[law, kinds, rows, r["test"]].append(r["rejected"][0] / answered)
-    tests = [t for t in (*TESTS, *PEERS) if any(key[3] == t for key in table)]
-    print(
-        "| table | x, y | rows | " + " | ".join(tests) + " |\n|---|---|---|" + "---|" * len(tests)
-    )
-    for law in (*NULLS, *ALTERNATIVES):
-        for kinds in KINDS:
-            for rows in ROWS:
-                found = [table.get((law, kinds, rows, test)) for test in tests]
-                if not any(found):
+def run(tests, asked, draws, p_of, may):
+    """Count what is missing; the tables of a cell are drawn once for all tests."""
+    done = load()
+    for cell in asked:
+        missing = [t for t in tests if may(t, cell)]
+        missing = [t for t in missing if done.get((t, *cell), {"draws": 0})["draws"] < draws]
+        firsts = {t: done[t, *cell]["draws"] if (t, *cell) in done else 0 for t in missing}
+        counts = {
+            t: [
+                np.array(done[t, *cell]["rejected"]) if firsts[t] else np.zeros(2, dtype=int),
+                done[t, *cell]["answered"] if firsts[t] else 0,
+            ]
+            for t in missing
+        }
+        start = time.process_time()
+        for block in range(min(firsts.values(), default=draws) // BLOCK, -(-draws // BLOCK)):
+            tables = draw(cell, block)
+            for test in missing:
+                if block * BLOCK < firsts[test]:
                     continue
-                shown = [f"{min(f):.3f} to {max(f):.3f}" if f else "·" for f in found]
-                print(f"| {law} | {kinds} | {rows} | " + " | ".join(shown) + " |")
+                p = p_of(test, cell, tables, min(BLOCK, draws - block * BLOCK))
+                counts[test][0] += [int((p <= alpha).sum()) for alpha in ALPHAS]
+                counts[test][1] += int(np.isfinite(p).sum())
+        with RESULTS.open("a") as file:
+            for test, (rejected, answered) in counts.items():
+                result = {"test": test, "cell": list(cell), "draws": draws, "answered": answered}
+                file.write(json.dumps(result | {"rejected": rejected.tolist()}) + "\n")
+        if missing:
+            print(*cell, f"{time.process_time() - start:.1f} s", flush=True)
+
+
+def compact():
+    """Leave one line per cell and test."""
+    lines = [json.dumps(result) + "\n" for result in load().values()]
+    RESULTS.write_text("".join(lines))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["run", "peers", "inside-peers", "report"])
+    parser.add_argument("what", choices=["run", "peers", "check", "compact", "report"])
     parser.add_argument("--draws", type=int, default=10000)
-    parser.add_argument("--rows", default=",".join(map(str, ROWS)))
-    parser.add_argument("--tests", default=",".join(TESTS))
+    parser.add_argument("--rows", default="100,1000,10000")
+    parser.add_argument("--levels", default="2,4,6")
+    parser.add_argument("--laws", default=",".join((*NULLS, *ALTERNATIVES)))
+    parser.add_argument("--tests")
     parser.add_argument("--python", default=str(HERE / ".venv" / "bin" / "python"))
     options = parser.parse_args()
-    rows = [int(n) for n in options.rows.split(",")]
-    if options.what == "report":
-        report()
+    if options.what == "peers":
+        command = [options.python, HERE / "mixed_levels_peers.py", str(options.draws)]
+        command += [options.rows, options.levels, options.laws, options.tests or PEERS]
+        subprocess.run(command, check=True)
     elif options.what == "run":
-        run(options.tests.split(","), rows, options.draws, p_of_gml)
-    elif options.what == "inside-peers":
-        run(PEERS, rows, options.draws, p_of_peer)
+        sizes = tuple(map(int, options.levels.split(",")))
+        laws = options.laws.split(",")
+        for rows in map(int, options.rows.split(",")):
+            asked = [cell for cell in cells(rows, sizes) if cell[0] in laws]
+            run((options.tests or DEFAULTS).split(","), asked, options.draws, p_values, usable)
+    elif options.what == "report":
+        from mixed_levels_report import report
+
+        report(load())
     else:
-        command = [options.python, __file__, "inside-peers", "--draws", str(options.draws)]
-        subprocess.run([*command, "--rows", options.rows], check=True, env=os.environ)
-    sys.stdout.flush()
+        {"check": check, "compact": compact}[options.what]()
 
 
 if __name__ == "__main__":

@@ -1,16 +1,22 @@
 """Searches of other packages on tables with numbers: one call in one process, a JSON line each.
 
-    python mixed_peers.py TOOL FILE.npz
+    echo '{"tool": "xges", "path": "table.npz", "cut": 600}' | python mixed_peers.py
 
-Run by mixed_structure.py in the environment that has the packages. Settings are those that a user
-gets, with BIC and a single thread; integer columns hold labels. CPU seconds are those of the search
-alone. pgmpy and pybnesian have no arcs from numbers to labels.
+Run by mixed_structure.py in the environment that has the packages. Packages are imported once, and
+each request has a child of its own, which is cut after so many seconds of CPU time. Settings are
+those that a user gets, with BIC and a single thread; integer columns hold labels. CPU seconds are
+those of the search alone. pgmpy and pybnesian have no arcs from numbers to labels.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
+import os
+import resource
+import signal
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from typing import Any
@@ -164,20 +170,64 @@ TOOLS: dict[str, Callable[[Columns], Search]] = {
     "causallearn pc": causallearn_pc,
     "xges": xges_search,
 }
+PACKAGES = {
+    "pybnesian": ("pyarrow", "pybnesian"),
+    "pgmpy": ("pandas", "pgmpy.structure_score", "pgmpy.causal_discovery"),
+    "causallearn": (
+        "causallearn.search.ScoreBased.GES",
+        "causallearn.search.ConstraintBased.PC",
+    ),
+    "xges": ("xges",),
+}
 FOR_NUMBERS = ("causallearn ges", "causallearn pc", "xges")
 
 
-def main() -> None:
-    """Search and print."""
-    tool, path = sys.argv[1:]
+def search(tool: str, path: str) -> dict[str, Any]:
+    """Read a table and search."""
     with np.load(path) as stored:
         columns = {name: stored[name] for name in stored["names of columns"].tolist()}
-    search = TOOLS[tool](columns)
+    run = TOOLS[tool](columns)
     before = time.process_time()
-    arcs, lines = search()
-    seconds = time.process_time() - before
-    print()
-    print(json.dumps({"arcs": arcs, "lines": lines, "seconds": seconds}))
+    arcs, lines = run()
+    return {"arcs": arcs, "lines": lines, "seconds": time.process_time() - before}
+
+
+def answer(request: dict[str, Any]) -> dict[str, Any]:
+    """Search in a child, whose CPU time is limited."""
+    with tempfile.TemporaryFile("w+") as file:
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                resource.setrlimit(resource.RLIMIT_CPU, (request["cut"], request["cut"] + 10))
+                json.dump(search(request["tool"], request["path"]), file)
+                file.flush()
+                code = 0
+            except Exception as error:
+                json.dump({"error": f"{type(error).__name__}: {error}"[:200]}, file)
+                file.flush()
+            finally:
+                os._exit(code)
+        _, status = os.waitpid(child, 0)
+        if os.WIFSIGNALED(status):
+            cut = os.WTERMSIG(status) == signal.SIGXCPU
+            return {"error": "over" if cut else f"signal {os.WTERMSIG(status)}"}
+        file.seek(0)
+        return dict(json.load(file))
+
+
+def main() -> None:
+    """Answer requests, one per line."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # packages print what they like
+    imported: set[str] = set()
+    for line in sys.stdin:
+        request = json.loads(line)
+        for package in PACKAGES[request["tool"].split()[0]]:
+            if package not in imported:
+                importlib.import_module(package)
+                imported.add(package)
+        print(json.dumps(answer(request)), file=answers, flush=True)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,9 @@ from typing import Any, Literal, NamedTuple
 
 from gml.errors import UsageError, parameter
 
+TRANSFORMS = ("none", "rank", "normal")
+"""What can be done to numbers before they are correlated (`gml.counts.rank_correlations`)."""
+
 LABELS = "labels"
 NUMBERS = "numbers"
 """The kinds of columns that a test or score can use."""

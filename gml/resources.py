@@ -92,9 +92,12 @@ def budget_in_force(given: int | None = None) -> int:
 def _half_of_free_memory() -> int:
     free = 2 * _FALLBACK
     try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                free = int(line.split()[1]) * 1024
+        # A few lines of some fifty.
+        with Path("/proc/meminfo").open("rb", buffering=512) as lines:
+            for line in lines:
+                if line.startswith(b"MemAvailable:"):
+                    free = int(line.split()[1]) * 1024
+                    break
     except OSError:
         pass
     space = _space_left()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+import gml
 from gml.data.dataset import Dataset, Variable
 
 
@@ -34,3 +35,8 @@ def _standard(column):
 def is_number(data):
     """Which columns are numbers."""
     return np.array([variable.is_continuous for variable in data.variables])
+
+
+def score_of(name, data, **options):
+    """A score by its name, over a dataset."""
+    return gml.SCORES[name](gml.MemoryCounter(data), **options)

@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.data.row_groups import configurations_at
+
 
 @dataclass(frozen=True)
 class Counts:
@@ -34,9 +36,7 @@ class Counts:
 def every_configuration(counts: Counts, n_levels: Sequence[int]) -> NDArray[np.int64]:
     """Return a table of one axis with one row per configuration; its own levels come last."""
     cells = np.zeros((counts.n_configs, n_levels[-1]), dtype=np.int64)
-    rows = np.zeros(len(counts.configs), dtype=np.int64)
-    for codes, size in zip(counts.configs.T, n_levels[:-1], strict=True):
-        rows = rows * size + codes
+    rows = configurations_at(n_levels[:-1], list(counts.configs.T), len(counts.configs))
     cells[rows] = counts.table
     return cells
 

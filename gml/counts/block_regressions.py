@@ -8,8 +8,8 @@ is a quotient of determinants.
 An indicator that the rows before it determine, to within 10⁻⁹ of its variance, adds nothing: it
 counts as absent. Labels are often functions of others, if only in some rare levels. A number that
 others determine is an error, which names the columns. Numbers of which less than a millionth is
-left are regressed again by exact elimination, so that rounding does not decide what is collinear,
-nor show in what remains of them.
+left, and indicators of which hardly more than rounding errors is, are regressed again by exact
+elimination, so that rounding does not decide what is collinear, nor show in what remains of them.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ from gml.kernel.pool import in_order
 
 DETERMINED = 1e-9
 """An indicator of whose variance less than this is left is determined."""
+
+LEAST_SHARE = 2.0**-24
+"""A share of a variance below which rounding errors of 2⁻⁵² would show in its eighth digit."""
 
 _WELL_CONDITIONED = 1e-6
 _CHUNK = 4096
@@ -48,6 +51,18 @@ class BlockResiduals:
     log_left: NDArray[np.float64]
     rank: NDArray[np.int64]
     given_rank: NDArray[np.int64]
+    determined: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class BlockVolumes:
+    """Determinants of covariances of many sets of columns, one entry per set.
+
+    `log_volume` is ln of the determinant without the rows of the matrix that are determined by
+    those before them, of which `determined` counts how many there are.
+    """
+
+    log_volume: NDArray[np.float64]
     determined: NDArray[np.int64]
 
 
@@ -90,6 +105,24 @@ class BlockRegressions:
             dead[starts[1:]] - dead[begins],
         )
 
+    def volumes(self, sets: Sequence[Sequence[int]]) -> BlockVolumes:
+        """Return the determinants of sets of columns.
+
+        Labels come before numbers, both in order of their names: which of the rows that determine
+        one another are left out depends on the set alone, not on the order asked for.
+        """
+        members = [self._ordered(columns) for columns in sets]
+        starts = np.concatenate([[0], np.cumsum([len(rows) for rows in members], dtype=np.int64)])
+        flat = np.array([row for rows in members for row in rows], dtype=np.int32)
+        shares = self._shares(flat, starts)
+        determined = (shares < DETERMINED) & ~self._is_number[flat]
+        logs = np.log(np.where(determined, 1.0, shares))
+        logs += np.where(determined, 0.0, self._moments.log_variances[flat])
+        which = np.repeat(np.arange(len(sets)), np.diff(starts))
+        volumes: NDArray[np.float64] = np.bincount(which, logs, len(sets)).astype(np.float64)
+        counted = np.bincount(which[determined], minlength=len(sets))
+        return BlockVolumes(volumes, counted.astype(np.int64))
+
     def _ordered(self, given: Sequence[int]) -> list[int]:
         rows = sorted(row for j in given for row in self._rows[j])
         numbers = self._is_number
@@ -107,7 +140,9 @@ class BlockRegressions:
 
         parts = list(in_order(chunk, bounds, self._threads))
         shares: NDArray[np.float64] = np.concatenate([np.empty(0), *parts])
-        thin = np.flatnonzero((shares < _WELL_CONDITIONED) & self._is_number[flat])
+        is_number = self._is_number[flat]
+        rounded = (shares >= DETERMINED) & (shares < LEAST_SHARE)
+        thin = np.flatnonzero(np.where(is_number, shares < _WELL_CONDITIONED, rounded))
         for k in np.unique(np.searchsorted(starts, thin, side="right") - 1).tolist():
             some = slice(int(starts[k]), int(starts[k + 1]))
             shares[some] = self._exact_shares(flat[some].tolist(), shares[some])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gml import kernel
 from gml.counts.answers import Moments, StratifiedMoments
-from gml.counts.integer_gram import integer_gram, limbs_needed
+from gml.counts.integer_gram import IntegerColumn, integer_gram, limbs_needed
 from gml.data.dataset import Dataset, missing_mask
 
 _FIXED_POINT_BITS = 52
@@ -107,15 +107,9 @@ def _all_sums(
     columns: Sequence[NDArray[np.int64]], weights: NDArray[np.int64] | None, threads: int
 ) -> Sums:
     """The same of many columns, by products of matrices."""
-    n_rows, n_limbs = len(columns[0]), limbs_needed(1 << _FIXED_POINT_BITS)
-    one = np.ones(n_rows, dtype=np.int64)
-    gram = integer_gram(
-        lambda rows: np.column_stack([*(q[rows] for q in columns), one[rows]]),
-        n_rows,
-        [*[n_limbs] * len(columns), 1],
-        weights,
-        threads,
-    )
+    n_limbs = limbs_needed(1 << _FIXED_POINT_BITS)
+    one = IntegerColumn(np.ones(len(columns[0]), dtype=np.int64))
+    gram = integer_gram([*(IntegerColumn(q, n_limbs) for q in columns), one], weights, threads)
     found = gram.entries(range(len(columns) + 1)).tolist()
     return found[-1][:-1], found
 

@@ -16,21 +16,28 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gml import kernel
 from gml.counts.answers import Moments
 from gml.counts.exact_moments import FixedPoint, complete_rows, fixed_point
-from gml.counts.integer_gram import LIMB_BITS, IntegerGram, integer_gram, limbs_needed
+from gml.counts.integer_gram import (
+    LIMB_BITS,
+    IntegerColumn,
+    IntegerGram,
+    integer_gram,
+    limbs_needed,
+)
 from gml.data.dataset import Dataset
 from gml.resources import require_memory
 
-# Products of integers of up to this many bits are exact in int64.
-_SMALL_BITS = 31
+# So many are counted in 64 bits.
+_MOST_ROWS = 1 << 63
 # Per pair of limbs a sum and a part of it; per entry sums by powers, their total, a correlation.
 _BYTES_PER_LIMBS = 24
 _BYTES_PER_ENTRY = 100
@@ -84,15 +91,15 @@ class ExpandedMoments:
     def log_variances(self) -> NDArray[np.float64]:
         """ln of the variance of each row, divisor n, in the units of the column."""
         logs = [
-            math.log(self._own_cross(i)) - 2 * scale * math.log(2)
-            for i, scale in enumerate(self.scales)
+            math.log(own) - 2 * scale * math.log(2)
+            for own, scale in zip(np.diag(self._products).tolist(), self.scales, strict=True)
         ]
         return np.array(logs, dtype=np.float64) - 2 * math.log(max(self.n, 1))
 
     @functools.cached_property
     def correlation(self) -> NDArray[np.float64]:
         """The matrix of correlations."""
-        products = self._products()
+        products = self._products
         sd = np.sqrt(np.diag(products))
         found: NDArray[np.float64] = products / (sd[:, None] * sd[None, :])
         np.fill_diagonal(found, 1.0)
@@ -112,32 +119,13 @@ class ExpandedMoments:
         sums: NDArray[Any] = self.gram.entries(range(self.size), [self.size])[:, 0]
         return sums
 
-    def _own_cross(self, i: int) -> int:
-        return self.cross([i])[0][0]
-
+    @functools.cached_property
     def _products(self) -> NDArray[np.float64]:
         """The cross-products about the mean, rounded to float64."""
-        size = self.size
-        found = np.empty((size, size))
-        # Both n·Σqq and ΣqΣq are below 2⁶²: Σqq ≤ √(Σqᵢ²·Σqⱼ²), and |Σq| ≤ √(n·Σq²).
-        largest = np.sqrt([float(self.gram.entries([i])[0, 0]) for i in range(size)])
-        small = math.sqrt(max(self.n, 1)) * largest < 2.0**_SMALL_BITS
-        if self.is_centred:
-            small[:] = False
-        few, many = np.flatnonzero(~small).tolist(), np.flatnonzero(small)
-        if len(many):
-            chosen = np.ix_(many, many)
-            total = sum(
-                part[chosen].astype(np.int64) << (LIMB_BITS * s)
-                for s, part in enumerate(self.gram.parts)
-            )
-            sums = self._sums[many].astype(np.int64)
-            found[chosen] = (self.n * total - sums[:, None] * sums[None, :]).astype(np.float64)
-        if few:
-            rounded = self._cross(few, range(size)).astype(np.float64)
-            found[few, :] = rounded
-            found[:, few] = rounded.T
-        return found
+        parts = self.gram.parts
+        if not self.is_centred and self.n < _MOST_ROWS and all(p.dtype == np.int64 for p in parts):
+            return kernel.active().centred_products(np.stack(parts), self.n, LIMB_BITS)
+        return self._cross(range(self.size)).astype(np.float64)
 
 
 def bytes_of_matrix(size: int, n_limbs: int) -> int:
@@ -230,41 +218,34 @@ def expanded_moments_of(
     rows = complete_rows(dataset, columns)
     weights = None if dataset.weights is None else np.ascontiguousarray(dataset.weights[rows])
     parts = [_expand(dataset, j, rows) for j in columns]
-    size = sum(len(part.scales) for part in parts)
-    n_limbs = [limbs_needed(part.largest) for part in parts for _ in part.scales]
+    expanded = [column for part in parts for column in part.columns]
+    size = len(expanded)
     require_memory(
-        bytes_of_matrix(size, sum(n_limbs)),
+        bytes_of_matrix(size, sum(column.n_limbs for column in expanded)),
         budget,
         f"the correlations of {size} numbers and indicators of levels",
     )
-
-    def block(some: slice) -> NDArray[np.int64]:
-        pieces = [part.values(some) for part in parts]
-        length = len(range(*some.indices(len(rows))))
-        return np.hstack([*pieces, np.ones((length, 1), dtype=np.int64)])
-
-    owners = [j for j, part in zip(columns, parts, strict=True) for _ in part.scales]
-    ends = np.cumsum([0, *(len(part.scales) for part in parts)])
+    owners = [j for j, part in zip(columns, parts, strict=True) for _ in part.columns]
+    ends = np.cumsum([0, *(len(part.columns) for part in parts)])
+    levels = [-1 if column.level is None else column.level for column in expanded]
+    ones = IntegerColumn(np.ones(len(rows), dtype=np.int64))
     return ExpandedMoments(
         len(rows) if weights is None else int(weights.sum()),
         np.array(owners, dtype=np.int32),
-        np.array([level for part in parts for level in part.levels], dtype=np.int32),
+        np.array(levels, dtype=np.int32),
         {j: np.arange(ends[k], ends[k + 1], dtype=np.int32) for k, j in enumerate(columns)},
-        tuple(shift for part in parts for shift in part.shifts),
-        tuple(scale for part in parts for scale in part.scales),
-        integer_gram(block, len(rows), [*n_limbs, 1], weights, threads),
+        tuple(part.shift for part in parts for _ in part.columns),
+        tuple(part.scale for part in parts for _ in part.columns),
+        integer_gram([*expanded, ones], weights, threads),
     )
 
 
-@dataclass(frozen=True)
-class _Expanded:
-    """The rows of the matrix that one column has, and their values in some of its cells."""
+class _Expanded(NamedTuple):
+    """The rows of the matrix that one column has, and the shift and scale of their values."""
 
-    levels: tuple[int, ...]
-    shifts: tuple[float, ...]
-    scales: tuple[int, ...]
-    largest: int
-    values: Callable[[slice], NDArray[np.int64]]
+    columns: Sequence[IntegerColumn]
+    shift: float = 0.0
+    scale: int = 0
 
 
 def _expand(dataset: Dataset, column: int, rows: NDArray[np.int64]) -> _Expanded:
@@ -273,25 +254,16 @@ def _expand(dataset: Dataset, column: int, rows: NDArray[np.int64]) -> _Expanded
     if dataset.variables[column].is_continuous:
         return _expand_numbers(fixed_point(cells))
     seen = np.flatnonzero(np.bincount(cells)) if len(cells) else np.empty(0, dtype=np.int64)
-    wanted = seen[1:]
-    n = len(wanted)
-    return _Expanded(
-        tuple(wanted.tolist()),
-        (0.0,) * n,
-        (0,) * n,
-        1,
-        lambda some: (cells[some, None] == wanted[None, :]).astype(np.int64),
-    )
+    return _Expanded([IntegerColumn(cells, 1, level) for level in seen[1:].tolist()])
 
 
 def _expand_numbers(numbers: FixedPoint) -> _Expanded:
     q, centre, scale = numbers
-    if not q.any():
-        return _Expanded((), (), (), 0, lambda some: q[some, None][:, :0])
     # Whole numbers, or numbers of a few decimals in binary, need fewer bits than there are.
     used = int(np.bitwise_or.reduce(q))
+    if used == 0:
+        return _Expanded(())
     spare = (used & -used).bit_length() - 1
-    whole = q >> spare
-    return _Expanded(
-        (-1,), (centre,), (scale - spare,), int(np.abs(whole).max()), lambda some: whole[some, None]
-    )
+    whole = q >> spare if spare else q
+    largest = max(int(whole.max()), -int(whole.min()))
+    return _Expanded([IntegerColumn(whole, limbs_needed(largest))], centre, scale - spare)

@@ -9,14 +9,14 @@ add up as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gml import kernel
 from gml.kernel.blas import one_blas_thread
 from gml.kernel.pool import in_order
 from gml.stopping import check_stopped
@@ -28,12 +28,18 @@ _HALF = 1 << (LIMB_BITS - 1)
 _LIMB_PRODUCT_BITS = 2 * (LIMB_BITS - 1)
 _EXACT_BITS = 53
 _MOST_ROWS = 8192
-_BLOCK_CELLS = 1 << 21
+# Limbs of so many rows are held at once, and stay in the cache.
+_ROWS_AT_ONCE = 1024
 # Where sums of products of limbs may exceed this, they are Python's integers.
 _MOST_IN_INT64 = 1 << 61
 
-Block = Callable[[slice], NDArray[np.int64]]
-"""Values of all columns in some rows: rows × columns."""
+
+class IntegerColumn(NamedTuple):
+    """A column of integers that need so many limbs, or the indicator of a code among codes."""
+
+    cells: NDArray[Any]
+    n_limbs: int = 1
+    level: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,36 +75,34 @@ def limbs_needed(largest: int) -> int:
 
 
 def integer_gram(
-    block: Block,
-    n_rows: int,
-    n_limbs: Sequence[int],
-    weights: NDArray[np.int64] | None,
-    threads: int,
+    columns: Sequence[IntegerColumn], weights: NDArray[np.int64] | None, threads: int
 ) -> IntegerGram:
     """Return the sums of products of all pairs of columns over rows, each weighted.
 
-    `n_limbs` says how many limbs each column needs.
-
     Examples
     --------
-    >>> x = np.array([[1, 2**40], [3, -5]])
-    >>> integer_gram(lambda rows: x[rows], 2, [1, 3], None, 1).entries([0, 1]).tolist()
+    >>> x = IntegerColumn(np.array([1, 3])), IntegerColumn(np.array([2**40, -5]), 3)
+    >>> integer_gram(x, None, 1).entries([0, 1]).tolist()
     [[10, 1099511627761], [1099511627761, 1208925819614629174706201]]
     """
-    layout = _Layout(n_limbs)
+    layout = _Layout(columns)
     digits = _digits(weights)
     heaviest = max((int(digit.max(initial=0)) for digit in digits if digit is not None), default=1)
     most = 1 << (_EXACT_BITS - _LIMB_PRODUCT_BITS)
-    step = max(1, min(most // max(heaviest, 1), _MOST_ROWS, _BLOCK_CELLS // layout.width + 1))
-    cuts = [slice(start, start + step) for start in range(0, n_rows, step)]
+    step = max(1, min(most // max(heaviest, 1), _MOST_ROWS))
+    n_rows = len(columns[0].cells) if columns else 0
+    cuts = [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
 
     def products(rows: slice) -> list[NDArray[np.float64]]:
-        check_stopped()
-        limbs = layout.limbs(block(rows))
-        found = []
-        for digit in digits:
-            weighted = limbs if digit is None else limbs * digit[rows, None]
-            found.append(limbs.T @ weighted)
+        """Sums over some rows, which are exact: the largest is a double."""
+        found = [np.zeros((layout.width, layout.width)) for _ in digits]
+        room = np.empty((layout.width, min(_ROWS_AT_ONCE, rows.stop - rows.start)))
+        for start in range(rows.start, rows.stop, _ROWS_AT_ONCE):
+            check_stopped()
+            some = slice(start, min(start + _ROWS_AT_ONCE, rows.stop))
+            limbs = layout.limbs(some, room)
+            for total, digit in zip(found, digits, strict=True):
+                total += limbs @ (limbs if digit is None else limbs * digit[some]).T
         return found
 
     totals: list[NDArray[Any]] = [
@@ -135,40 +139,39 @@ def _weighted_sum(totals: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 class _Layout:
-    """Where the limbs of columns stand: all lowest ones first."""
+    """Where the limbs of columns stand: those of a column below one another, the lowest first."""
 
-    def __init__(self, n_limbs: Sequence[int]) -> None:
-        wanted = np.asarray(n_limbs, dtype=np.int64)
-        self._n_columns = len(wanted)
-        n_levels = int(wanted.max(initial=1))
-        self._columns = [np.flatnonzero(wanted > k) for k in range(n_levels)]
-        ends = np.cumsum([0, *(len(columns) for columns in self._columns)])
-        self._places = [slice(a, b) for a, b in pairwise(ends.tolist())]
-        self.width = int(ends[-1])
+    def __init__(self, columns: Sequence[IntegerColumn]) -> None:
+        self._columns = columns
+        wanted = np.array([column.n_limbs for column in columns], dtype=np.int64)
+        ends = np.cumsum(wanted)
+        self._first = ends - wanted
+        self._having = [np.flatnonzero(wanted > k) for k in range(int(wanted.max(initial=1)))]
+        self.width = int(ends[-1]) if len(ends) else 0
 
-    def limbs(self, values: NDArray[np.int64]) -> NDArray[np.float64]:
-        found = np.empty((len(values), self.width))
-        left, columns = values, self._columns[0]
-        for k, place in enumerate(self._places):
-            if k:
-                left = left[:, np.searchsorted(columns, self._columns[k])]
-                columns = self._columns[k]
-            if k == len(self._places) - 1:
-                found[:, place] = left
-                break
-            low = ((left + _HALF) & ((1 << LIMB_BITS) - 1)) - _HALF
-            found[:, place] = low
-            left = (left - low) >> LIMB_BITS
+    def limbs(self, rows: slice, room: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The limbs of some rows, in this room or a part of it."""
+        write = kernel.active().write_limbs
+        n_rows = rows.stop - rows.start
+        found = room if n_rows == room.shape[1] else np.empty((self.width, n_rows))
+        for first, (cells, n_limbs, level) in zip(self._first.tolist(), self._columns, strict=True):
+            if level is not None:
+                np.equal(cells[rows], level, out=found[first])
+            elif n_limbs == 1:
+                found[first] = cells[rows]
+            else:
+                write(cells[rows], found[first : first + n_limbs])
         return found
 
     def gathered(self, total: NDArray[Any]) -> Iterator[NDArray[Any]]:
         """The sums by the power of 2 that they count for."""
-        n = self._n_columns
-        for power in range(2 * len(self._columns) - 1):
+        n, having = len(self._columns), self._having
+        for power in range(2 * len(having) - 1):
             part = np.zeros((n, n), dtype=total.dtype)
-            for k, columns in enumerate(self._columns):
+            for k, columns in enumerate(having):
                 m = power - k
-                if 0 <= m < len(self._columns):
-                    others = self._columns[m]
-                    part[np.ix_(columns, others)] += total[self._places[k], self._places[m]]
+                if 0 <= m < len(having):
+                    others = having[m]
+                    places = np.ix_(self._first[columns] + k, self._first[others] + m)
+                    part[np.ix_(columns, others)] += total[places]
             yield part

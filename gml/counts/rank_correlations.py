@@ -25,9 +25,6 @@ from gml.counts.exact_moments import moments_of
 from gml.data.dataset import Dataset
 from gml.data.row_groups import group_sums
 
-TRANSFORMS = ("none", "rank", "normal")
-"""What can be done to numbers before they are correlated."""
-
 _ROUNDING = 1e-12
 
 Numbers = NDArray[np.float64]

@@ -68,10 +68,18 @@ def apply_missing_policy(
     """Treat the missing cells of all columns; `declared` names those whose levels are declared.
 
     `level` turns missing cells into a declared level `NA`; a label `NA` in the data collides with
-    it. `unweighed` says, by the column of weights, which rows are to be dropped for lack of one.
+    it, and numbers have no levels. `unweighed` says, by the column of weights, which rows are to be
+    dropped for lack of one.
     """
     if policy == "available":
         return dataset
+    numbers = [variable.name for variable in dataset.variables if variable.is_continuous]
+    if policy == "level" and numbers:
+        has = "has numbers" if len(numbers) == 1 else "have numbers"
+        raise UsageError(
+            f"{parameter('missing', 'level')} is for labels, and {listing(numbers)} {has}; choose "
+            f"{parameter('missing', 'drop')}"
+        )
     gaps = {
         j: missing_mask(column) for j, column in enumerate(dataset.columns) if has_missing(column)
     }
@@ -84,24 +92,16 @@ def apply_missing_policy(
         )
         if len(gaps) > _MOST_NAMED:
             per_column += f" and {len(gaps) - _MOST_NAMED} more columns"
-        drop = f"{parameter('missing', 'drop')} (complete rows only)"
-        level = "level (a level of their own)"
-        available = "available (rows complete in each table)"
-        em = "em (fit to what was seen of each row)"
-        *first, last = [drop, level] + [available] * offer_available + [em] * offer_em
-        raise DataError(
-            f"{where}: missing values: {per_column}; choose {', '.join(first)} or {last}"
-        )
+        choices = [f"{parameter('missing', 'drop')} (complete rows only)"]
+        choices += ["level (a level of their own)"] * (not numbers)
+        choices += ["available (rows complete in each table)"] * offer_available
+        choices += ["em (fit to what was seen of each row)"] * offer_em
+        *first, last = choices
+        chosen = f"{', '.join(first)} or {last}" if first else last
+        raise DataError(f"{where}: missing values: {per_column}; choose {chosen}")
     if policy == "drop":
         by_name = {dataset.names[j]: mask for j, mask in gaps.items()}
         return _complete_rows(dataset, {**by_name, **(unweighed or {})})
-    numbers = [dataset.names[j] for j in gaps if dataset.variables[j].is_continuous]
-    if numbers:
-        has = "has numbers" if len(numbers) == 1 else "have numbers"
-        raise UsageError(
-            f"{parameter('missing', 'level')}: {listing(numbers)} {has}, not levels, and missing "
-            f"values among them; choose {parameter('missing', 'drop')}"
-        )
     variables, columns = list(dataset.variables), list(dataset.columns)
     for j, mask in gaps.items():
         known = variables[j].name in declared

@@ -1,4 +1,4 @@
-"""Rows that are equal: which there are, and how often each occurs."""
+"""Rows that are equal, in all columns or in some labels, and how often each occurs."""
 
 from __future__ import annotations
 
@@ -68,6 +68,28 @@ def row_bytes(columns: Sequence[NDArray[Any]]) -> NDArray[np.uint8]:
         rows[:, at : at + size] = np.ascontiguousarray(column).view(np.uint8).reshape(-1, size)
         at += size
     return rows
+
+
+def configurations_at(
+    sizes: Sequence[int], codes: Sequence[NDArray[Any]], n_rows: int
+) -> NDArray[np.int64]:
+    """Return the configuration of some labels in each row of their codes, the last label fastest.
+
+    Where a code is that of no level (a missing value, or NaN), it is −1.
+
+    Examples
+    --------
+    >>> configurations_at([2, 3], [np.array([0, 1, 0]), np.array([2, 1, 3])], 3)
+    array([ 2,  4, -1])
+    """
+    found = np.zeros(n_rows, dtype=np.int64)
+    known = np.ones(n_rows, dtype=bool)
+    for size, column in zip(sizes, codes, strict=True):
+        inside = column < size
+        known &= inside
+        found = found * size + np.where(inside, column, 0).astype(np.int64)
+    found[~known] = -1
+    return found
 
 
 def group_sums(

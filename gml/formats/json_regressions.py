@@ -20,7 +20,7 @@ from gml.formats.foreign_nodes import NUMBER_KEYS
 from gml.formats.json_numbers import bounds_array, finite
 from gml.formats.json_regression_rows import rows_object, rows_of
 from gml.model.configurations import described_row, turned_rows
-from gml.model.regressions import ConditionalGaussian, LinearGaussian
+from gml.model.regressions import ConditionalGaussian, LinearGaussian, NumberCpd
 
 
 def node_order(parents: Sequence[Variable], position: Mapping[str, int]) -> list[int]:
@@ -31,9 +31,7 @@ def node_order(parents: Sequence[Variable], position: Mapping[str, int]) -> list
 # ---------------------------------------------------------------------- writing
 
 
-def regression_node(
-    cpd: LinearGaussian | ConditionalGaussian, position: Mapping[str, int]
-) -> dict[str, Any]:
+def regression_node(cpd: NumberCpd, position: Mapping[str, int]) -> dict[str, Any]:
     """Return the node of a file, whose nodes have these positions."""
     order = node_order(cpd.parents, position)
     node = {"id": cpd.variable.name, "parents": [cpd.parents[i].name for i in order]}
@@ -68,7 +66,7 @@ def _regression_object(line: LinearGaussian, order: Sequence[int]) -> dict[str, 
 
 def regression_of(
     variable: Variable, parents: tuple[Variable, ...], node: Mapping[str, Any], room: TableRoom
-) -> LinearGaussian | ConditionalGaussian:
+) -> NumberCpd:
     """Read the distribution of a node of numbers."""
     what = f"the regression of {quote(variable.name)}"
     if len(NUMBER_KEYS & node.keys()) > 1:

@@ -50,7 +50,6 @@ def beside_tables(net: BayesNet | MarkovNet) -> list[str]:
     """What a model has that only JSON holds."""
     from gml.model.bayesnet import BayesNet
     from gml.model.network import CPT
-    from gml.model.regressions import ConditionalGaussian
 
     if not isinstance(net, BayesNet):
         return [
@@ -71,8 +70,7 @@ def beside_tables(net: BayesNet | MarkovNet) -> list[str]:
         for cpd in net.cpds
     ]
     has_intervals = [
-        cpd.has_intervals if isinstance(cpd, ConditionalGaussian) else cpd.intervals is not None
-        for cpd in net.cpds
+        cpd.intervals is not None if isinstance(cpd, CPT) else cpd.has_intervals for cpd in net.cpds
     ]
     return [
         *["the counts"] * any(known is not None for known in counts),

@@ -37,7 +37,7 @@ from gml.gate.check_ids import (
 from gml.gate.clique_tables import parts_of
 from gml.gate.families import CheckedModel
 from gml.independence.implied import each_implied
-from gml.model.bayesnet import BayesNet, LinearGaussian
+from gml.model.bayesnet import BayesNet
 from gml.model.markovnet import MarkovNet
 from gml.model.network import CPT
 
@@ -99,10 +99,10 @@ def _of_tables(net: BayesNet, wanted: Collection[str]) -> set[str]:
         if not isinstance(cpd, CPT):
             found |= {regression_part_id(name, kind) for kind in (SD, ERRORS)}
         wanted_rows = any(other.startswith(f"{table_id(name)}|") for other in wanted)
-        if isinstance(cpd, LinearGaussian) or not wanted_rows:
+        labels = cpd.parents if isinstance(cpd, CPT) else cpd.label_parents
+        if not (wanted_rows and (labels or isinstance(cpd, CPT))):
             continue
         found.add(unseen_id(name))
-        labels = cpd.parents if isinstance(cpd, CPT) else cpd.label_parents
         parents = [parent.name for parent in labels]
         for levels in cpd.configurations():
             given = list(zip(parents, levels, strict=True))

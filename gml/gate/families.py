@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from gml.counts.counter import Counter
 from gml.data.dataset import Variable
 from gml.errors import DataError, GraphError, quote
-from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
+from gml.model.bayesnet import CPT, BayesNet
 from gml.model.configurations import configuration
 from gml.model.markovnet import MarkovNet
 
@@ -141,8 +141,6 @@ def rows_behind(net: CheckedModel) -> int | None:
     for cpd in net.cpds:
         if isinstance(cpd, CPT):
             sizes.append(None if cpd.counts is None else int(np.sum(cpd.counts)))
-        elif isinstance(cpd, LinearGaussian):
-            sizes.append(cpd.n if isinstance(cpd.n, int) else None)
         else:
             behind = [line.n for line in cpd.regressions if line.n is not None]
             whole = [n for n in behind if isinstance(n, int)]

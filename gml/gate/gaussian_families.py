@@ -26,12 +26,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gml.data.dataset import Variable
-from gml.errors import GraphError
 from gml.gate.enough_rows import enough_rows
 from gml.gate.number_rows import NumberRows
-from gml.gate.selection import gain_of_choice, level_beyond_doubt, log_choices_of
+from gml.gate.selection import gain_of_choice, log_choices_of
 from gml.gate.tails import log_chi2_tail, log_f_tail
-from gml.model.bayesnet import BayesNet, LinearGaussian
+from gml.model.bayesnet import LinearGaussian
 from gml.model.regression_rows import Vector, errors_under, mean_products, orthogonalised
 
 # Beyond this, a covariance in floats says nothing.
@@ -172,18 +171,6 @@ class GaussianFamily:
         assert rows is not None
         names = [parent.name for parent in self.cpd.parents]
         return [rows.sds[names.index(parent.name)] for parent in self.parents]
-
-
-def gaussian_families(net: BayesNet, rows: NumberRows, alpha: float) -> list[GaussianFamily]:
-    """Fit the regressions of a model to new rows; those that lack a column are left out."""
-    level = level_beyond_doubt(alpha, len(net.names))
-    found = []
-    for cpd in net.cpds:
-        if not isinstance(cpd, LinearGaussian):
-            raise GraphError("a model of numbers was expected, and this one is of levels")
-        if all(v.name in rows.columns for v in (cpd.variable, *cpd.parents)):
-            found.append(gaussian_family(cpd, rows, level))
-    return found
 
 
 def gaussian_family(

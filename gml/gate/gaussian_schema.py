@@ -24,21 +24,16 @@ from gml.gate.schema_checks import column_check, missing_check
 from gml.gate.settings import Context
 from gml.gate.units import unit_change
 from gml.gate.within_cuts import compared_within
-from gml.model.bayesnet import BayesNet, ConditionalGaussian, LinearGaussian
+from gml.model.bayesnet import LinearGaussian
+from gml.model.regressions import NumberCpd
 
 _SHOWN = 5
 
 
-def gaussian_schema_checks(net: BayesNet, rows: NumberRows, context: Context) -> list[Question]:
-    """Ask for every node: is there a column of numbers, with as many gaps, that lie as they did?"""
-    cpds = [cpd for cpd in net.cpds if isinstance(cpd, LinearGaussian)]
-    return number_schema_checks(cpds, rows, context)
-
-
 def number_schema_checks(
-    cpds: Sequence[LinearGaussian | ConditionalGaussian], rows: NumberRows, context: Context
+    cpds: Sequence[NumberCpd], rows: NumberRows, context: Context
 ) -> list[Question]:
-    """Ask the same of some nodes, which may depend on labels."""
+    """Ask for each of these nodes: is there a column of numbers, with as many gaps, as before?"""
     questions = []
     numbers = context.numbers(cpd.variable.name for cpd in cpds)
     for cpd in cpds:

@@ -30,7 +30,6 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.errors import parameter
 from gml.gate.check import INSUFFICIENT, NATS, PASS, Check
 from gml.gate.check_ids import independence_id
 from gml.gate.enough_rows import enough_rows
@@ -41,15 +40,10 @@ from gml.gate.question import Question
 from gml.gate.relations import edge_check, given_text, independence_check, too_weak
 from gml.gate.structure_checks import INCREASE, PERMUTATION, log_p_of_increase
 from gml.gate.tails import chi2_quantile, log_chi2_tail, log_f_tail
-from gml.graph.graph import Graph
-from gml.independence.implied import implied_independences
 from gml.model.baseline import Reference
 from gml.model.regression_rows import Vector, orthogonalised
-from gml.resources import require_memory
 
 SANDWICH = "sandwich"
-# A question, its test and its place in the report.
-_PAIR_BYTES = 1300
 # Below this share of a column's own size, what a regression leaves of it is rounding.
 _NOTHING_LEFT = 1e-9
 # A row that has more leverage than this alone can hide a dependence, or make one.
@@ -59,33 +53,6 @@ TIMES_AVERAGE = 10
 _CELLS_AT_ONCE = 1 << 20
 SHIFTED_ROWS = 1 << 17
 """From so many rows on, errors are moved in a circle instead of exchanged at random."""
-
-
-def gaussian_structure_checks(
-    graph: Graph,
-    rows: NumberRows,
-    families: Sequence[GaussianFamily],
-    *,
-    alpha: float,
-    references: Mapping[str, Reference],
-) -> list[Question]:
-    """Ask about every pair of nodes: about its independence, or about its edge."""
-    n_pairs = len(graph.names) * (len(graph.names) - 1) // 2
-    require_memory(
-        _PAIR_BYTES * n_pairs,
-        None,
-        f"checks of {n_pairs} pairs",
-        f"; leave the structure out with {parameter('families')} schema,tables,fit",
-    )
-    questions = [
-        number_independence(rows, u, v, given, references)
-        for u, v, given in implied_independences(graph)
-        if all(name in rows.columns for name in (u, v, *given))
-    ]
-    for family in families:
-        questions += [number_edge(family, k, alpha) for k in range(len(family.parents))]
-    return questions
-
 
 # ---------------------------------------------------------------------- independences
 

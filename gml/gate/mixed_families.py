@@ -15,16 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import Variable
+from gml.data.row_groups import configurations_at
 from gml.gate.gaussian_families import GaussianFamily, NodeChoice, allowance, gaussian_family
 from gml.gate.lines_of_node import LinesOfNode, lines_of_node
 from gml.gate.number_rows import NumberRows
 from gml.gate.selection import gain_of_choice, level_beyond_doubt
-from gml.model.bayesnet import BayesNet, ConditionalGaussian, LinearGaussian
+from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 from gml.model.configurations import configuration
 from gml.model.regression_rows import Vector, errors_under
+from gml.model.regressions import NumberCpd
 from gml.stopping import check_stopped
-
-NumberCpd = LinearGaussian | ConditionalGaussian
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,12 @@ class NumberNode:
     @property
     def label_parents(self) -> tuple[Variable, ...]:
         """The parents with levels."""
-        return label_parents_of(self.cpd)
+        return self.cpd.label_parents
 
     @property
     def rows_old(self) -> int | None:
         """The rows of the model behind all regressions, if they are whole."""
-        sizes = [line.n for line in lines_of(self.cpd) if line.n is not None]
+        sizes = [line.n for line in self.cpd.regressions if line.n is not None]
         whole = [n for n in sizes if isinstance(n, int)]
         return sum(whole) if sizes and len(whole) == len(sizes) else None
 
@@ -64,31 +64,15 @@ class NumberNode:
         return sum(family.rows_new for family in self.families)
 
 
-def label_parents_of(cpd: NumberCpd) -> tuple[Variable, ...]:
-    """The parents with levels of a node of numbers."""
-    return cpd.label_parents if isinstance(cpd, ConditionalGaussian) else ()
-
-
-def lines_of(cpd: NumberCpd) -> tuple[LinearGaussian, ...]:
-    """The regressions of a node, one per configuration of its labels."""
-    return cpd.regressions if isinstance(cpd, ConditionalGaussian) else (cpd,)
-
-
 def number_cpds(net: BayesNet) -> list[NumberCpd]:
     """The nodes that are numbers, in the order of the model."""
-    return [c for c in net.cpds if isinstance(c, LinearGaussian | ConditionalGaussian)]
+    return [cpd for cpd in net.cpds if not isinstance(cpd, CPT)]
 
 
 def places_of_rows(cpd: NumberCpd, rows: NumberRows) -> NDArray[np.int64]:
     """The configuration of labels that each row has; −1 where one is missing or not known."""
-    found = np.zeros(rows.n, dtype=np.int64)
-    known = np.ones(rows.n, dtype=bool)
-    for parent in label_parents_of(cpd):
-        size, codes = len(parent.levels or ()), rows.columns[parent.name]
-        inside = codes < size
-        known &= inside
-        found = found * size + np.where(inside, codes, 0).astype(np.int64)
-    return np.where(known, found, -1)
+    sizes = [len(parent.levels or ()) for parent in cpd.label_parents]
+    return configurations_at(sizes, [rows.columns[p.name] for p in cpd.label_parents], rows.n)
 
 
 def errors_of_rows(
@@ -96,7 +80,7 @@ def errors_of_rows(
 ) -> tuple[Vector, Vector]:
     """Errors of all rows in standard deviations, and these deviations; NaN where there is none."""
     errors, sds = np.full(rows.n, np.nan), np.full(rows.n, np.nan)
-    for place, line in enumerate(lines_of(cpd)):
+    for place, line in enumerate(cpd.regressions):
         at = np.flatnonzero(places == place)
         if not len(at):
             continue
@@ -157,7 +141,7 @@ def _node(cpd: NumberCpd, rows: NumberRows, level: float, n_nodes: int) -> Numbe
 
 
 def groups_without(
-    cpd: ConditionalGaussian, places: Sequence[int], left_out: Sequence[str]
+    cpd: NumberCpd, places: Sequence[int], left_out: Sequence[str]
 ) -> NDArray[np.int64]:
     """Number the configurations so that those which differ only in some labels are alike."""
     kept = [k for k, parent in enumerate(cpd.label_parents) if parent.name not in left_out]
@@ -170,7 +154,7 @@ def groups_without(
 
 
 def log_p_of_parent(
-    cpd: ConditionalGaussian,
+    cpd: NumberCpd,
     places: Sequence[int],
     lines: LinesOfNode,
     name: str,
@@ -187,7 +171,7 @@ def log_p_of_parent(
 
 
 def _choice(
-    cpd: ConditionalGaussian,
+    cpd: NumberCpd,
     families: Sequence[GaussianFamily],
     places: Sequence[int],
     level: float,

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import Dataset
+from gml.data.row_groups import configurations_at
 from gml.errors import counted
 from gml.gate.check import INSUFFICIENT, LIKELIHOOD, NATS_PER_ROW, PASS, Check, UnlikelyRow
 from gml.gate.check_ids import FIT_ID
@@ -41,7 +42,7 @@ from gml.gate.fit_checks import (
     row_probabilities,
 )
 from gml.gate.gaussian_fit import figures_of_fit, least_z
-from gml.gate.mixed_families import NumberNode, errors_of_rows, lines_of, places_of_rows
+from gml.gate.mixed_families import NumberNode, errors_of_rows, places_of_rows
 from gml.gate.monte_carlo import MonteCarlo
 from gml.gate.number_rows import NumberRows
 from gml.gate.question import Question
@@ -104,7 +105,7 @@ def mixed_fit_check(
     unlikely = _least_likely(net, found, errors, rows, data, settings.unlikely_rows)
     old = [_old_node(node) for node in nodes]
     n_old = _rows_behind(label_families, nodes)
-    if any(line.sd == 0 for node in nodes for line in lines_of(node.cpd)):
+    if any(line.sd == 0 for node in nodes for line in node.cpd.regressions):
         return Question(replace(check, message="a node has no error of its own")), unlikely
     if n_old is None or any(one is None for one in old):
         why = "the model does not say how likely its rows were, all columns together"
@@ -210,7 +211,7 @@ def _row_errors(nodes: Sequence[NumberNode], rows: NumberRows) -> RowErrors:
 def _old_node(node: NumberNode) -> _OldNode | None:
     """What the model keeps of the fit of a node; None if that is not all of its rows."""
     n = node.rows_old
-    lines = lines_of(node.cpd)
+    lines = node.cpd.regressions
     shares: dict[int, tuple[int, FitShare]] = {}
     for place, line in enumerate(lines):
         if line.n is None:
@@ -282,9 +283,9 @@ def _described(
     at = int(rows.numbers[row])
     surprises: dict[str, float] = {}
     for family, logs in zip(found.families, found.tables, strict=True):
-        place = 0
-        for parent in family.parents:
-            place = place * len(parent.levels or ()) + int(rows.columns[parent.name][row])
+        sizes = [len(parent.levels or ()) for parent in family.parents]
+        codes = [rows.columns[parent.name][row : row + 1] for parent in family.parents]
+        (place,) = configurations_at(sizes, codes, 1).tolist()
         surprises[family.variable.name] = float(
             logs[place, int(rows.columns[family.variable.name][row])]
         )

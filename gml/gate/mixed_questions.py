@@ -1,10 +1,11 @@
-"""The questions that a model of labels and numbers is asked.
+"""The questions that a model of numbers is asked, or of labels and numbers.
 
 A label has no parents that are numbers, so the labels by themselves are a model of labels, and are
-asked what such a model is (`level_questions`). Numbers are asked what those of a model of numbers
-are, in each configuration of the labels that they depend on. Families come in the order schema,
-tables, structure, fit; in each, columns in that of the model as far as they have questions of their
-own.
+asked what such a model is (`level_questions`). Numbers are asked about their regression, or that of
+each configuration of the labels that they depend on. Families come in the order schema, tables,
+structure, fit; in each, columns in that of the model as far as they have questions of their own.
+Without labels, the fit has a test of its own (`gaussian_fit`), which needs no shares by
+configuration.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from gml.gate.asked import Asked
 from gml.gate.check import UnlikelyRow
 from gml.gate.clique_tables import has_counts
 from gml.gate.families import family_counts
-from gml.gate.gaussian_questions import NOTHING_KEPT
+from gml.gate.gaussian_fit import gaussian_fit_check, least_likely_rows
 from gml.gate.gaussian_schema import number_schema_checks
 from gml.gate.level_questions import column_counts
 from gml.gate.margins import column_margins
-from gml.gate.mixed_families import lines_of, number_cpds, number_nodes
+from gml.gate.mixed_families import number_cpds, number_nodes
 from gml.gate.mixed_fit import mixed_fit_check
 from gml.gate.mixed_structure import mixed_structure_checks
 from gml.gate.mixed_tables import mixed_table_checks
@@ -37,6 +38,11 @@ from gml.gate.structure_checks import structure_checks
 from gml.gate.table_checks import table_checks
 from gml.model.baseline import Reference
 from gml.model.bayesnet import CPT, BayesNet
+
+NOTHING_KEPT = (
+    "the model keeps nothing of the rows that it was fitted on (an older version made it, or the "
+    "rows counted in part), so tables, edges, drift and fit cannot be compared; fit it again"
+)
 
 
 def mixed_questions(
@@ -88,12 +94,24 @@ def mixed_questions(
             net.graph, near, nodes, labels.names, alpha=settings.alpha, references=references
         )
     if "fit" in settings.families:
-        fit, unlikely = mixed_fit_check(
-            net, families, nodes, selection, near, data.select(present), settings
-        )
+        if labels.cpds:
+            fit, unlikely = mixed_fit_check(
+                net, families, nodes, selection, near, data.select(present), settings
+            )
+        else:
+            lines = [family for node in nodes for family in node.families]
+            fit, errors = gaussian_fit_check(net, lines, near)
+            if errors is not None:
+                unlikely = least_likely_rows(net, near, errors, settings.unlikely_rows)
         questions.append(fit)
-    lines = [line for cpd in number_cpds(net) for line in lines_of(cpd) if line.n is not None]
-    lacking = not lines or any(line.rows is None for line in lines)
+    # A configuration that no row was of has nothing to keep.
+    fitted = [
+        line
+        for cpd in number_cpds(net)
+        for line in cpd.regressions
+        if line.n is not None or not cpd.label_parents
+    ]
+    lacking = not fitted or any(line.rows is None for line in fitted)
     if not has_counts(labels):
         notes = [*notes, "the model has no counts, and so its tables are taken as exact"]
     margins = column_margins(labels, columns, families)

@@ -35,7 +35,6 @@ from gml.gate.tails import log_f_tail
 from gml.graph.graph import Graph
 from gml.independence.implied import implied_independences
 from gml.model.baseline import Reference
-from gml.model.bayesnet import ConditionalGaussian
 from gml.resources import require_memory
 from gml.stopping import check_stopped
 
@@ -79,7 +78,6 @@ def mixed_structure_checks(
 
 def _edge(node: NumberNode, source: str, alpha: float) -> Question:
     cpd = node.cpd
-    assert isinstance(cpd, ConditionalGaussian)
     others = tuple(parent.name for parent in cpd.parents if parent.name != source)
     check = replace(
         edge_check(source, node.name, others), rows_old=node.rows_old, rows_new=node.rows_new
@@ -130,7 +128,6 @@ def _comparable(
 ) -> tuple[list[int], LinesOfNode | None]:
     """The regressions that both sides can tell, of a label only where another level is there."""
     cpd = node.cpd
-    assert isinstance(cpd, ConditionalGaussian)
     chosen = [
         k
         for k, family in enumerate(node.families)

@@ -49,7 +49,7 @@ from gml.gate.gaussian_tables import (
     gaussian_table_checks,
     log_two_sided,
 )
-from gml.gate.mixed_families import NumberNode, lines_of
+from gml.gate.mixed_families import NumberNode
 from gml.gate.question import Question
 from gml.gate.selection import log_choices_of
 from gml.gate.stratified import SHIFT, pooled_shift
@@ -59,7 +59,7 @@ from gml.model.regression_rows import N_CUTS, Vector, counts_within
 def mixed_table_checks(node: NumberNode, n_nodes: int) -> list[Question]:
     """Ask about every regression of a node, and about all of them."""
     questions = gaussian_table_checks(node.families, n_nodes)
-    unseen = len(lines_of(node.cpd)) - len(node.families)
+    unseen = len(node.cpd.regressions) - len(node.families)
     if unseen:
         questions.append(Question(_unseen(node, unseen)))
     choices = log_choices_of(n_nodes, len(node.weak))
@@ -81,7 +81,7 @@ def mixed_table_checks(node: NumberNode, n_nodes: int) -> list[Question]:
 
 def _unseen(node: NumberNode, how_many: int) -> Check:
     """The configurations of labels without rows, together."""
-    total = counted(len(lines_of(node.cpd)), "configuration")
+    total = counted(len(node.cpd.regressions), "configuration")
     return replace(
         _blank(node, REGRESSION, ()),
         id=unseen_id(node.name),

@@ -1,6 +1,6 @@
 """Run the checks of a model on new rows.
 
-What is asked depends on what the model is of: `level_questions`, `gaussian_questions`,
+What is asked depends on what the model is of: `level_questions` of labels alone, else
 `mixed_questions`; `decision` says what fails.
 """
 
@@ -22,7 +22,6 @@ from gml.gate.check import LEVELS, PASS, Check
 from gml.gate.clique_tables import moved_with
 from gml.gate.decision import decide_together, is_small_enough
 from gml.gate.families import CheckedModel, rows_behind
-from gml.gate.gaussian_questions import gaussian_questions
 from gml.gate.level_questions import level_questions
 from gml.gate.mixed_questions import mixed_questions
 from gml.gate.question import Question
@@ -99,10 +98,9 @@ def examine(
         if rows is None:
             of = "labels and numbers" if net.is_mixed else "numbers"
             raise CannotAnswer(f"a count file has no rows, and a model of {of} is checked on rows")
-        ask = mixed_questions if net.is_mixed else gaussian_questions
         # What overflows is recognised where it matters.
         with np.errstate(all="ignore"):
-            asked = ask(
+            asked = mixed_questions(
                 net,
                 rows,
                 settings,

@@ -30,8 +30,9 @@ def lowest(bits: int) -> int:
 def members(bits: int) -> Iterator[int]:
     """Yield the nodes of a set in ascending order."""
     while bits:
-        yield lowest(bits)
-        bits &= bits - 1
+        first = bits & -bits
+        yield first.bit_length() - 1
+        bits ^= first
 
 
 def positions(bits: int, n: int) -> NDArray[np.int64]:
@@ -43,4 +44,5 @@ def positions(bits: int, n: int) -> NDArray[np.int64]:
     [0, 2, 3]
     """
     some = np.frombuffer(bits.to_bytes((n + 7) // 8, "little"), dtype=np.uint8)
-    return np.flatnonzero(np.unpackbits(some, bitorder="little"))
+    found: NDArray[np.int64] = np.unpackbits(some, bitorder="little").nonzero()[0]
+    return found

@@ -1,11 +1,14 @@
 """The test `auto`: for each question the test that fits the kinds of its columns.
 
-PICKED says which, and is the one place to change that. Labels alone have a test that keeps its
-level on dense and on sparse tables (`gml.independence.calibrated`), numbers alone Fisher's z. Where
-both kinds meet, dg keeps its level as long as effects add up, whatever the numbers are like: it
-compares means. cg compares variances as well, which makes it reject independence itself where
-numbers have heavy tails, and gives no result where a configuration of labels is rare. dg is never
-used on labels alone, whose interactions it does not see.
+PICKED of the registry says which, and is the one place to change that. Labels alone have a test
+that keeps its level on dense and on sparse tables (`gml.independence.calibrated`), numbers alone
+Fisher's z. Where both kinds meet, dg keeps its level as long as effects add up, whatever the
+numbers are like: it compares means. cg compares variances as well, which makes it reject
+independence itself where numbers have heavy tails; it exceeds its level with fewer than some fifty
+rows per configuration of labels, and gives no result where one is rare. dg is never used on labels
+alone, whose interactions it does not see. The table behind this is in docs/mixed.md; a default must
+keep its level inside its own model, for any number of rows, and be served by sums, which excludes
+rcit.
 
 Over a table of labels, this is the test of labels and nothing else; otherwise results say which
 test they are of.
@@ -24,19 +27,10 @@ from gml.data.dataset import Variable
 from gml.errors import UsageError, parameter
 from gml.independence.base import CounterTest, PValueTest, ResultArrays
 from gml.independence.calibrated import CalibratedTest
-from gml.independence.registry import TESTS, KnownTest
+from gml.independence.registry import PICKED, TESTS, KnownTest
 from gml.independence.some_columns import OverSomeColumns
 from gml.independence.transforms import NONE, RANK
 from gml.parameters import LABELS, NUMBERS
-
-PICKED = {
-    "labels": "auto",
-    "numbers": "fisher-z",
-    "two labels given numbers": "dg",
-    "a label and a number": "dg",
-    "two numbers given labels": "dg",
-}
-"""The test of each situation; `auto` is here the one of labels alone."""
 
 _SITUATIONS = tuple(PICKED)
 _KINDS = {"labels": LABELS, "numbers": NUMBERS}

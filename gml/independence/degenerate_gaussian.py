@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from gml import kernel
 from gml.counts.block_regressions import DETERMINED, BlockRegressions, BlockResiduals
 from gml.counts.counter import Counter, ExpandedMoments, Triple
+from gml.counts.exact_algebra import CollinearError
 from gml.independence.base import PValueTest, ResultArrays
 from gml.independence.registry import KnownTest
 from gml.independence.transforms import refuse_ranks, transformed
@@ -70,8 +71,28 @@ class DegenerateGaussianTest(PValueTest):
     def _tested(
         self, known: tuple[ExpandedMoments, BlockRegressions], triples: Sequence[Triple]
     ) -> ResultArrays:
-        moments, regressions = known
+        moments, _ = known
         asked = [self._ordered(triple) for triple in triples]
+        found = ResultArrays.blank(len(asked))
+        width = {j: len(block) for j, block in moments.blocks.items()}
+        few = [moments.n <= sum(width[j] for j in (x, y, *z)) + 1 for x, y, z in asked]
+        for k in np.flatnonzero(few).tolist():
+            # With as many columns as rows, numbers follow from others whatever they are.
+            try:
+                found.put(k, self._answered(known, [asked[k]]))
+            except CollinearError:
+                found.put(k, _too_few(moments.n))
+        enough = np.flatnonzero(~np.array(few, dtype=bool))
+        if len(enough) == len(asked):
+            return self._answered(known, asked)
+        if len(enough):
+            found.place(enough, self._answered(known, [asked[k] for k in enough.tolist()]))
+        return found
+
+    def _answered(
+        self, known: tuple[ExpandedMoments, BlockRegressions], asked: Sequence[Triple]
+    ) -> ResultArrays:
+        moments, regressions = known
         alone = regressions.residuals([(given, (y,)) for _, y, given in asked])
         with_x = regressions.residuals([((*given, x), (y,)) for x, y, given in asked])
         size = {j: len(block) for j, block in moments.blocks.items()}
@@ -88,6 +109,15 @@ class DegenerateGaussianTest(PValueTest):
         moments = self._counter.expanded_moments(columns)
         threads = self._threads or available_threads()
         return moments, BlockRegressions(moments, self.names, threads=threads)
+
+
+def _too_few(rows: int) -> ResultArrays:
+    """No result, for want of rows."""
+    found = ResultArrays.blank(1)
+    found.n[0] = rows
+    assert found.strata is not None
+    found.strata[0] = max(rows, 1)
+    return found
 
 
 def _results(

@@ -23,7 +23,7 @@ import numpy as np
 from gml import kernel
 from gml.independence.gram_matrices import (
     centred,
-    centred_traces,
+    factor_of,
     gram_of,
     null_sums,
     total_product,
@@ -48,8 +48,7 @@ class HsicTest(DrawnNullTest):
         self, columns: Sequence[RowColumn], key: tuple[int, int], threads: int
     ) -> tuple[float, float, Details]:
         """n·HSIC, ln p and details."""
-        grams = [gram_of(column) for column in columns]
-        (of_x, sigma_x), (of_y, sigma_y) = grams
+        (of_x, sigma_x), (of_y, sigma_y) = (gram_of(column) for column in columns)
         n = len(of_x)
         mean = (1 - float(of_x.mean())) * (1 - float(of_y.mean()))
         of_x, of_y = centred(of_x), centred(of_y)
@@ -64,8 +63,8 @@ class HsicTest(DrawnNullTest):
 
             log_p = self.drawn_log_p(exceeds, threads)
         elif null == THREE_MOMENT:
-            traces_x, traces_y = map(centred_traces, columns, grams)
-            sums = null_sums(traces_x, traces_y, n)
+            x, y = columns
+            sums = null_sums(factor_of(x, sigma_x).traces(), factor_of(y, sigma_y).traces(), n)
             log_p = log_weighted_chi2_upper(product / n, sums)
         else:
             spread = 2 * (n - 4) * (n - 5) / (n * (n - 1) * (n - 2) * (n - 3))

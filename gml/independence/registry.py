@@ -13,7 +13,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gml.errors import UsageError, parameter, unknown_name
-from gml.parameters import ESS, FOR_LABELS, LABELS, NUMBERS, Entry, Option, options_of, owners_of
+from gml.parameters import (
+    ESS,
+    FOR_LABELS,
+    LABELS,
+    NUMBERS,
+    TRANSFORMS,
+    Entry,
+    Option,
+    options_of,
+    owners_of,
+)
 
 if TYPE_CHECKING:
     from gml.counts.counter import Counter
@@ -106,7 +116,7 @@ _TRANSFORM = Option(
     "choice",
     "none",
     "Numbers as they are, by their ranks, or by the normal scores of these",
-    choices=("none", "rank", "normal"),
+    choices=TRANSFORMS,
 )
 _SEED = Option("seed", "seed", 0, "Of the random numbers")
 
@@ -121,7 +131,21 @@ _FEATURES = Option(
     "features", "whole", 10, "Random features of each of the two columns", least=1, most=100
 )
 _GIVEN_FEATURES = Option(
-    "given_features", "whole", 100, "Random features of what is given", least=1, most=2000
+    "given_features", "whole", 300, "Features of what is given, at most", least=1, most=2000
+)
+
+PICKED = {
+    "labels": "auto",
+    "numbers": "fisher-z",
+    "two labels given numbers": "dg",
+    "a label and a number": "dg",
+    "two numbers given labels": "dg",
+}
+"""The test that `auto` uses in each situation; for labels alone it has one of its own."""
+
+_FOR_NUMBERS = PICKED["numbers"]
+_FOR_BOTH = " or ".join(
+    dict.fromkeys(test for where, test in PICKED.items() if where not in ("labels", "numbers"))
 )
 
 TESTS: dict[str, KnownTest] = {
@@ -130,10 +154,13 @@ TESTS: dict[str, KnownTest] = {
         KnownTest(
             name="auto",
             home="gml.independence.automatic:AutoTest",
-            summary="G or, on sparse tables, scaled X²; fisher-z for numbers, dg for both",
+            summary=(
+                f"G or, on sparse tables, scaled X²; {_FOR_NUMBERS} for numbers, {_FOR_BOTH} for "
+                "both"
+            ),
             statistic="G",
             scaled_statistic="scaled X²",
-            formula="G with adjusted df, or X² scaled; z, or that of dg",
+            formula=f"G with adjusted df, or X² scaled; that of {_FOR_NUMBERS} or of {_FOR_BOTH}",
             rule="p ≤ α, χ² distribution",
             columns=(LABELS, NUMBERS),
             options=(_MIN_PER_CELL, _TRANSFORM),

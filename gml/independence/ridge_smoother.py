@@ -24,6 +24,7 @@ Numbers = NDArray[np.float64]
 
 # Directions that are smaller than this share of the largest are rounding.
 _LEAST_SIZE = 1e-12
+_BLOCK = 1 << 12
 _SHARPENED = 10**-0.5
 
 
@@ -62,8 +63,12 @@ class Smoother(NamedTuple):
 
     def left_of_rows(self) -> Numbers:
         """The diagonal of R²: the variance that is left of each row of white noise."""
-        taken: Numbers = (1 - self.left**2) @ self.directions.rows**2
-        return 1 - taken
+        rows, taken = self.directions.rows, 1 - self.left**2
+        left = np.empty(rows.shape[1])
+        for start in range(0, len(left), _BLOCK):
+            some = slice(start, start + _BLOCK)
+            left[some] = 1 - taken @ rows[:, some] ** 2
+        return left
 
 
 def directions_of(factor: Numbers, label: float = 1.0) -> Directions:

@@ -13,10 +13,9 @@ from gml.counts.counter import Counter
 from gml.counts.memory import MemoryCounter
 from gml.counts.rank_correlations import rank_transformed
 from gml.errors import UsageError, parameter
+from gml.parameters import TRANSFORMS
 
-NONE = "none"
-RANK = "rank"
-NORMAL = "normal"
+NONE, RANK, NORMAL = TRANSFORMS
 
 
 def transformed(counter: Counter, transform: str, threads: int | None) -> Counter:

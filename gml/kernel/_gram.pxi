@@ -2,6 +2,7 @@
 
 cdef extern from "gram.h":
     void c_squared_distances "squared_distances"(const double *, size_t, size_t, double *) nogil
+    double c_median_square "median_square"(const double *, size_t) nogil
     void c_gaussian_gram "gaussian_gram"(const double *, size_t, size_t, double, double *) nogil
     void c_centre_gram "centre_gram"(double *, size_t, double *) nogil
     int c_permuted_products "permuted_products"(
@@ -41,6 +42,18 @@ def squared_distances(const double[:, ::1] points):
         c_squared_distances(&points[0, 0], n, columns, &view[0])
     check_stopped()
     return out
+
+
+def median_square(const double[::1] ascending):
+    """The median of the squared distances of pairs of ascending numbers that are positive."""
+    cdef size_t n = ascending.shape[0]
+    cdef double found
+    if n == 0:
+        raise ValueError("there are no numbers")
+    with nogil:
+        found = c_median_square(&ascending[0], n)
+    check_stopped()
+    return found
 
 
 def gaussian_gram(const double[:, ::1] points, double scale):
@@ -105,21 +118,20 @@ def gaussian_factor(const double[:, ::1] points, double scale, double tolerance,
 
 
 def fourier_features(const double[:, ::1] points, const double[:, ::1] weights,
-                     const double[::1] phases):
-    """√2·cos(w·p + phase), a row per feature."""
+                     const double[::1] phases, double[:, ::1] out):
+    """√2·cos(w·p + phase), a row per feature, written to `out`."""
     _require_points(points)
     cdef size_t n = points.shape[1], columns = points.shape[0], features = phases.shape[0]
     if weights.shape[0] != features or weights.shape[1] != columns:
         raise ValueError("these are not weights of the columns")
-    out = np.empty((features, n))
-    cdef double[:, ::1] view = out
+    if <size_t>out.shape[0] != features or <size_t>out.shape[1] != n:
+        raise ValueError("there is no room for the features")
     if features == 0:
-        return out
+        return
     with nogil:
         c_fourier_features(&points[0, 0], n, columns, &weights[0, 0], &phases[0], features,
-                           &view[0, 0])
+                           &out[0, 0])
     check_stopped()
-    return out
 
 
 def distance_product(const double[::1] x, const double[::1] y):

@@ -9,6 +9,14 @@ cdef extern from "regressions.h":
         int64_t n_rows
     int c_cholesky_pivots "cholesky_pivots"(const double *, size_t, const int32_t *, const int64_t *,
                                             size_t, double, double *) nogil
+    ctypedef struct block_matrix:
+        const double *correlation
+        size_t size
+        const int32_t *first
+        const int32_t *width
+        const int32_t *ranks
+    int c_family_pivots "family_pivots"(const block_matrix *, const int32_t *, size_t, size_t, double *,
+                                        int32_t *, double *) nogil
     int c_partial_slopes "partial_slopes"(const double *, size_t, const int32_t *, size_t, size_t,
                                           double *, double *) nogil
     int c_residuals_within "residuals_within"(const int32_t *, size_t, size_t, const int64_t **, size_t,
@@ -29,6 +37,29 @@ def cholesky_pivots(const double[:, ::1] correlation, const int32_t[::1] members
     if not done:
         raise MemoryError
     return out
+
+
+def family_pivots(const double[:, ::1] correlation, const int32_t[:, ::1] blocks,
+                  const int32_t[:, ::1] families, int64_t n_rows):
+    """Shares left of the variances of the rows of children, these rows, and the least shares."""
+    cdef block_matrix matrix
+    cdef int done = 1
+    shares, rows = np.empty(n_rows), np.empty(n_rows, dtype=np.int32)
+    least = np.ones(families.shape[0])
+    cdef double[::1] share_view = shares, least_view = least
+    cdef int32_t[::1] row_view = rows
+    if blocks.shape[0] != 3:
+        raise ValueError("a column has a first row, a number of rows and a rank")
+    if n_rows:
+        matrix.correlation, matrix.size = &correlation[0, 0], correlation.shape[0]
+        matrix.first, matrix.width, matrix.ranks = &blocks[0, 0], &blocks[1, 0], &blocks[2, 0]
+        with nogil:
+            done = c_family_pivots(&matrix, &families[0, 0], families.shape[0], families.shape[1],
+                                   &share_view[0], &row_view[0], &least_view[0])
+    check_stopped()
+    if not done:
+        raise MemoryError
+    return shares, rows, least
 
 
 def partial_slopes(const double[:, ::1] correlation, const int32_t[:, ::1] sets):

@@ -6,12 +6,15 @@ none gains, then the best *deletion*; Hauser & Bühlmann (2012, JMLR 13:2409, se
 has their operators. With a consistent and equivalent score, the limit of the first two phases is
 the true class.
 
-The *extended* search is that of Nazaret & Blei (2024, UAI, Extremely greedy equivalence search):
+The *extended* search follows Nazaret & Blei (2024, UAI, Extremely greedy equivalence search):
 deletions that gain go before turnings, and these before insertions, so that few wrong edges are
-there to mislead the next choice; and where nothing gains, each edge is deleted in turn and may not
-come back, the one first whose deletion loses least, and the search goes on from there. What ends
-better is kept, and so on, until no deletion leads to anything better. Of the deletions of one edge,
-with this clique or that, only the one is tried that loses least (the paper tries all).
+there to mislead the next choice. Where nothing gains, something is taken out and the search goes on
+from there; what ends better is kept. First each node loses all its edges in turn, by name (which is
+not in the paper; the class of what is left is that of the other nodes, whichever DAG it is read
+from). Then each edge is deleted, the one first whose deletion loses least, and x → y may not come
+back, though y → x may. The rest of a list is tried on whatever is best by then, and new lists are
+made until nothing in them leads to anything better. Of the deletions of an edge as x → y, with this
+clique or that, only the one is tried that loses least (the paper tries all).
 
 Knowledge: the search is over the classes with at least one DAG that respects it, from the class of
 the required edges; the result is the maximally oriented PDAG of such a DAG. A restart changes a few
@@ -80,7 +83,8 @@ def ges(
     phases : sequence of {"forward", "backward", "turning"}
         Repeated in this order until none of them gains.
     extended : bool
-        Prefer deletions, and try what comes of deleting each edge; needs all phases.
+        Prefer deletions, and try what comes of taking out each edge and all edges of each node;
+        needs all phases.
     max_parents : int, optional
         The most parents of a node in the DAGs that the search visits; the limit is then no longer
         the true class.
@@ -156,19 +160,19 @@ class Classes:
         either = limits.required | limits.required.T
         everyone = range(len(never))
         self.max_parents = limits.max_parents
-        self.may_be_adjacent = [_set(~never[y]) & ~(1 << y) for y in everyone]
+        self.may_be_inserted = [_set(~never[y]) & ~(1 << y) for y in everyone]
         self.must_be_adjacent = [_set(either[y]) for y in everyone]
 
     @contextmanager
-    def apart(self, x: int, y: int) -> Iterator[None]:
-        """Keep two nodes from becoming adjacent for a while."""
-        allowed = self.may_be_adjacent
-        before = allowed[x], allowed[y]
-        allowed[x], allowed[y] = before[0] & ~(1 << y), before[1] & ~(1 << x)
+    def without(self, x: int, y: int) -> Iterator[None]:
+        """Keep x → y from being inserted for a while."""
+        allowed = self.may_be_inserted
+        before = allowed[y]
+        allowed[y] = before & ~(1 << x)
         try:
             yield
         finally:
-            allowed[x], allowed[y] = before
+            allowed[y] = before
 
     def first(self) -> EssentialGraph:
         """The class of the required edges."""
@@ -258,7 +262,7 @@ class _Run:
 
 
 class _ExtendedRun(_Run):
-    """A search that prefers deletions, and looks for what comes of deleting each edge."""
+    """A search that prefers deletions, and looks for what comes of taking edges out."""
 
     def __init__(
         self, local: LocalScores, classes: Classes, phases: Sequence[Phase], course: Course
@@ -268,11 +272,12 @@ class _ExtendedRun(_Run):
         self._preferred = sorted(phases, key=lambda phase: first.index(type(phase)))
         (self._deletions,) = (phase for phase in phases if isinstance(phase, Backward))
         self._trial: list[Move] | None = None
+        self._kept = False
 
     def _climb(self, prefix: str) -> None:
         self._make_preferred(prefix)
-        while self._leave(prefix):
-            pass
+        while self._isolate_nodes(prefix) or self._delete_edges(prefix):
+            self._make_preferred(prefix)
 
     def _make_preferred(self, prefix: str) -> None:
         """Make moves until none gains, always one of the first kind that has any."""
@@ -286,27 +291,63 @@ class _ExtendedRun(_Run):
             else:
                 return
 
-    def _leave(self, prefix: str) -> bool:
-        """Delete edges in turn until that leads to something better; returns whether it does."""
-        start, score = self._graph, self._score()
-        for operator in self._deletions.of_each_pair(start):
-            without = self._deletions.made(start, operator)
-            if without is None:
-                continue
-            self._trial = []
-            try:
-                with self._classes.apart(operator.x, operator.y):
-                    self._make(f"{prefix}extended", "delete", operator, without)
+    def _isolate_nodes(self, prefix: str) -> bool:
+        """Take all edges from each node in turn; returns whether that led to something better."""
+        better = False
+        for node, required in enumerate(self._classes.must_be_adjacent):
+            if self._graph.adjacent[node] and not required:
+                with self._trying():
+                    self._isolate(prefix, node)
                     self._make_preferred(f"{prefix}extended ")
-            finally:
-                made, self._trial = self._trial, None
-                if self._score() <= score:
-                    self._graph = start
-            if self._graph is not start:
+                better |= self._kept
+        return better
+
+    def _isolate(self, prefix: str, node: int) -> None:
+        """Delete the edges of a node one by one, those of its parents first."""
+        dag, score = list(self._graph.dag), self._score()
+        edges = [(x, node) for x in members(dag[node])]
+        edges += [(node, y) for y, given in enumerate(dag) if given >> node & 1]
+        for x, y in edges:
+            dag[y] &= ~(1 << x)
+            before, score = score, self._local.unit(self._local.total(dag))
+            self._tell(f"{prefix}extended", "delete", (x, y), 0, score - before, score)
+        self._graph = EssentialGraph(dag)
+
+    def _delete_edges(self, prefix: str) -> bool:
+        """Delete edges in turn; returns whether that led to something better."""
+        better = False
+        for operator in self._deletions.of_each_edge(self._graph):
+            without = self._deletions.made(self._graph, operator)
+            if without is not None:
+                with self._trying(), self._classes.without(operator.x, operator.y):
+                    self._delete(prefix, operator, without)
+                    self._make_preferred(f"{prefix}extended ")
+                better |= self._kept
+        return better
+
+    def _delete(self, prefix: str, operator: Operator, without: EssentialGraph) -> None:
+        """Delete an edge; the operator may be one of an earlier class, and lose another amount."""
+        before, self._graph = self._score(), without
+        score = self._score()
+        edge = operator.x, operator.y
+        self._tell(f"{prefix}extended", "delete", edge, operator.clique, score - before, score)
+
+    @contextmanager
+    def _trying(self) -> Iterator[None]:
+        """Go back to where the search is now, unless what follows ends higher."""
+        start, score = self._graph, self._score()
+        made: list[Move] = []
+        self._trial = made
+        try:
+            yield
+        finally:
+            self._trial = None
+            self._kept = self._score() > score
+            if self._kept:
                 for move in made:
                     self._course.tell_move(*move)
-                return True
-        return False
+            else:
+                self._graph = start
 
     def _tell(self, *move: *Move) -> None:
         """Report a move, once it is known that it is kept."""

@@ -36,6 +36,9 @@ from gml.graph.essential import EssentialGraph
 from gml.learners.local_scores import LocalScores
 from gml.progress import Deadline
 
+# Searches that go back and try something else come to the same targets again.
+_MOST_KNOWN = 1 << 15
+
 Family = tuple[int, int]
 """A child and its parents."""
 
@@ -44,10 +47,10 @@ _BLOCK = 1 << 15
 
 
 class Classes(Protocol):
-    """The classes to search; which nodes may or must be adjacent to each node."""
+    """The classes to search; from which nodes edges to each may be inserted, or must be there."""
 
     max_parents: int
-    may_be_adjacent: list[int]
+    may_be_inserted: list[int]
     must_be_adjacent: list[int]
 
     def respected_by(self, graph: EssentialGraph) -> bool:
@@ -73,7 +76,8 @@ _NONE = Operator(1 << 200, 0, 0, 0)
 class Phase(ABC):
     """The operators of one kind: those of each target that gain, the best first.
 
-    They are kept together with the part of the graph that they depend on.
+    They are kept together with the part of the graph that they depend on, and so are those of
+    earlier graphs.
     """
 
     name = ""
@@ -84,6 +88,7 @@ class Phase(ABC):
         self._deadline = deadline
         self._seen: dict[int, tuple[int, ...]] = {}
         self._operators: dict[int, list[Operator]] = {}
+        self._known: dict[tuple[int, tuple[int, ...]], list[Operator]] = {}
         self._reached: dict[tuple[int, int], int] = {}
 
     def best(self, graph: EssentialGraph) -> tuple[Operator, EssentialGraph] | None:
@@ -110,15 +115,21 @@ class Phase(ABC):
     def _refresh(self, graph: EssentialGraph) -> None:
         """Find the operators again for the targets around which the graph has changed."""
         seen = {y: self._sees(graph, y) for y in range(len(graph.dag))}
+        changed = [(y, what) for y, what in seen.items() if self._seen.get(y) != what]
         found: dict[int, list[Operator]] = {
-            y: [] for y, what in seen.items() if self._seen.get(y) != what
+            y: [] for y, what in changed if (y, what) not in self._known
         }
         for block in self._blocks(graph, found):
             self._local.make_room()
             for operator in self._gaining(block):
                 found[operator.y].append(operator)
+        known = {y: self._known[y, what] for y, what in changed if y not in found}
+        known |= {y: sorted(operators) for y, operators in found.items()}
         self._seen = seen
-        self._operators |= {y: sorted(operators) for y, operators in found.items()}
+        self._operators |= known
+        if len(self._known) > _MOST_KNOWN:
+            self._known.clear()
+        self._known |= {(y, what): known[y] for y, what in changed}
 
     def _blocks(self, graph: EssentialGraph, targets: Iterable[int]) -> Iterator[list[Any]]:
         """Yield the candidates of some targets, as many at a time as are worth a batch."""
@@ -176,7 +187,7 @@ class Forward(Phase):
 
     def _sees(self, graph: EssentialGraph, y: int) -> tuple[int, ...]:
         around, adjacent = graph.neighbours[y], graph.adjacent
-        allowed = self._classes.may_be_adjacent[y]
+        allowed = self._classes.may_be_inserted[y]
         seen = [adjacent[v] for v in members(around)]
         return (graph.parents[y], around, adjacent[y], allowed, *seen)
 
@@ -195,7 +206,7 @@ class Forward(Phase):
 
     def _candidates(self, graph: EssentialGraph, y: int) -> Iterator[tuple[int, int, int, int]]:
         """Yield y, its other parents afterwards, the nodes x that can be added, and the clique."""
-        apart = self._classes.may_be_adjacent[y] & ~graph.adjacent[y]
+        apart = self._classes.may_be_inserted[y] & ~graph.adjacent[y]
         if not apart:
             return
         around = graph.neighbours[y]
@@ -249,20 +260,26 @@ class Backward(_ByFamilies):
 
     name = "backward"
 
-    def of_each_pair(self, graph: EssentialGraph) -> list[Operator]:
-        """Return for each edge the deletion that loses least, those that lose least first."""
+    def of_each_edge(self, graph: EssentialGraph) -> list[Operator]:
+        """Return the deletion of each x → y that loses least, those that lose least first."""
         local = self._local
         found: dict[Family, Operator] = {}
         for block in self._blocks(graph, range(len(graph.dag))):
             local.know(family for _, gained, lost in block for family in (*gained, *lost))
             for operator, (gained,), (lost,) in block:
                 loss = -local.unit(local.value(*gained) - local.value(*lost))
-                pair = min(operator.x, operator.y), max(operator.x, operator.y)
-                found[pair] = min(operator._replace(loss=loss), found.get(pair, _NONE))
+                edge = operator.x, operator.y
+                found[edge] = min(operator._replace(loss=loss), found.get(edge, _NONE))
         return sorted(found.values())
 
     def made(self, graph: EssentialGraph, operator: Operator) -> EssentialGraph | None:
-        """Return the class that a deletion leads to, if it is one to search."""
+        """Return the class that a deletion leads to, if it is possible and one to search."""
+        _, x, y, clique = operator
+        around = graph.neighbours[y]
+        if not (graph.parents[y] | around) >> x & 1 or clique & ~(around & graph.adjacent[x]):
+            return None
+        if any(clique & ~(graph.adjacent[v] | 1 << v) for v in members(clique)):
+            return None
         found = EssentialGraph(self._result(graph, operator))
         return found if self._classes.respected_by(found) else None
 

@@ -28,7 +28,6 @@ from gml.counts.correlations import correlations_of, deviations_of
 from gml.counts.counter import Counter, Moments
 from gml.counts.exact_moments import moments_of
 from gml.counts.rank_correlations import (
-    TRANSFORMS,
     rank_correlations,
     rank_transformed,
     without_negative_eigenvalues,
@@ -50,7 +49,7 @@ from gml.errors import (
 from gml.graph.graph import Graph, require_marks
 from gml.learners.checked_input import constant_among, require_variance
 from gml.learners.penalty_choice import PathPoint, Rule, Sample, Split, walk_path
-from gml.parameters import NUMBERS
+from gml.parameters import NUMBERS, TRANSFORMS
 from gml.progress import Deadline, reporter
 from gml.resources import available_threads, require_memory
 

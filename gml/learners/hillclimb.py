@@ -189,7 +189,8 @@ class _State:
             for y in range(self.n)
         ]
         self._change = np.full((self.n, self.n), _NEVER, dtype=np.int64)
-        self._values = np.zeros(self.n)
+        self._values = [0.0] * self.n
+        self._score: int | None = None
         self.go_to(parents)
 
     def go_to(self, parents: Sequence[int]) -> None:
@@ -205,7 +206,9 @@ class _State:
     @property
     def score(self) -> int:
         """The score of the graph, in units."""
-        return self.local.unit(math.fsum(self._values.tolist()))
+        if self._score is None:
+            self._score = self.local.unit(math.fsum(self._values))
+        return self._score
 
     def best_move(self, barred: Container[Pair] = (), aspiration: int = 0) -> Move | None:
         """Return the legal move with the largest gain.
@@ -228,13 +231,10 @@ class _State:
             if best is None or best.loss >= -_LEGAL:
                 return None
             if -best.loss > aspiration or _pair(best) not in barred:
-                turned = best._replace(source=best.target, target=best.source)
-                if (
-                    best.kind == _ADD
-                    and add[turned.source, turned.target] == -best.loss
-                    and self._next_gain(turned) > self._next_gain(best)
-                ):
-                    return turned
+                if best.kind == _ADD and add[best.target, best.source] == -best.loss:
+                    turned = best._replace(source=best.target, target=best.source)
+                    now, then = self._next_gains((best, turned))
+                    return turned if then > now else best
                 return best
             if best.kind == _ADD:
                 add[best.source, best.target] = _NEVER
@@ -242,17 +242,25 @@ class _State:
                 at = int(np.flatnonzero((source == best.source) & (target == best.target))[0])
                 (delete if best.kind == _DELETE else reverse)[at] = _NEVER
 
-    def _next_gain(self, move: Move) -> int:
-        """The most that another parent of the child gains after an edge is added."""
-        _, x, y, _ = move
-        given = self.parents[y] | 1 << x
-        below = bits_of(np.flatnonzero(self._above[:, y]).tolist())
-        more = self._may_be_parent[y] & ~given & ~below
-        if given.bit_count() >= self._limits.max_parents or not more:
-            return 0
-        # All candidates at once: if the edge is added, all of them are needed next.
+    def _next_gains(self, moves: Iterable[Move]) -> list[int]:
+        """The most that another parent of the child gains after each of some edges is added."""
+        wanted, able = [], []
+        for _, x, y, _ in moves:
+            given = self.parents[y] | 1 << x
+            below = bits_of(self._above[:, y].nonzero()[0].tolist())
+            more = self._may_be_parent[y] & ~given & ~below
+            is_full = given.bit_count() >= self._limits.max_parents
+            able.append(0 if is_full else more)
+            # All candidates at once: if the edge is added, all of them are needed next.
+            wanted.append((y, given, self._may_be_parent[y] & ~given))
         self.local.make_room()
-        self.local.prepare([(y, given, self._may_be_parent[y] & ~given)])
+        self.local.prepare(some for some, more in zip(wanted, able, strict=True) if more)
+        return [
+            self._most_gained(y, given, more) if more else 0
+            for (y, given, _), more in zip(wanted, able, strict=True)
+        ]
+
+    def _most_gained(self, y: int, given: int, more: int) -> int:
         then = self.local.with_one(y, given, positions(more, self.n))
         return max(0, self.local.unit(float(then.max()) - self.local.value(y, given)))
 
@@ -276,7 +284,7 @@ class _State:
     def _gains(self) -> tuple[Units, Units, Units, NDArray[np.int64], NDArray[np.int64]]:
         """Gains of adding [x, y], and of deleting and reversing the edges source → target."""
         add = np.where(self._above | self._edge, _NEVER, self._change)
-        source, target = np.nonzero(self._edge)
+        source, target = self._edge.nonzero()
         delete = self._change[source, target]
         reverse = delete + self._change[target, source]
         # Another path from the source to the target would become a cycle.
@@ -311,17 +319,18 @@ class _State:
             full = self.parents[y].bit_count() >= self._limits.max_parents
             more = 0 if full else self._may_be_parent[y] & ~self.parents[y]
             wanted.append((y, self.parents[y], more))
+        self._score = None
         self.local.make_room()
         self.local.prepare(wanted)
         for y, given, more in wanted:
             now = self.local.value(y, given)
             self._values[y] = now
-            column = np.full(self.n, _NEVER, dtype=np.int64)
+            column = self._change[:, y]
+            column.fill(_NEVER)
             at = positions(more, self.n)
             column[at] = self.local.units(self.local.with_one(y, given, at) - now)
             for x, value in self.local.without_one(y, given):
                 column[x] = max(_NEVER, self.local.unit(value - now))
-            self._change[:, y] = column
 
 
 class _Run:

@@ -68,8 +68,9 @@ class LocalScores:
 
         So is the difference of two scores of −∞, which is not a number.
         """
-        bounded = np.clip(nats / self.resolution, -_MOST_UNITS, _MOST_UNITS)
-        return np.rint(np.where(np.isnan(bounded), -_MOST_UNITS, bounded)).astype(np.int64)
+        # Of a number and of what is none, fmax takes the number.
+        bounded = np.fmax(np.minimum(nats / self.resolution, _MOST_UNITS), -_MOST_UNITS)
+        return np.rint(bounded).astype(np.int64)
 
     def unit(self, nats: float) -> int:
         """Round one number to a whole unit."""
@@ -79,9 +80,13 @@ class LocalScores:
 
     def value(self, child: int, parents: int) -> float:
         """Return s(child | parents)."""
-        self.know([(child, parents)])
-        found = self._look_up(child, parents)
-        assert found is not None
+        found = self._values.get((child, parents))
+        if found is None:
+            self.know([(child, parents)])
+            found = self._look_up(child, parents)
+            assert found is not None
+            # Searches ask for the families of their graph after every move.
+            self._values[child, parents] = found
         return found
 
     def total(self, parents: Sequence[int]) -> float:
@@ -101,8 +106,11 @@ class LocalScores:
     def without_one(self, child: int, parents: int) -> list[tuple[int, float]]:
         """Return x and s(child | parents ∖ {x}) for each of the parents."""
         less = [(x, parents & ~(1 << x)) for x in members(parents)]
-        self.know((child, rest) for _, rest in less)
-        return [(x, self.value(child, rest)) for x, rest in less]
+        found = [(x, self._look_up(child, rest)) for x, rest in less]
+        if any(value is None for _, value in found):
+            self.know((child, rest) for _, rest in less)
+            return [(x, self.value(child, rest)) for x, rest in less]
+        return [(x, value) for x, value in found if value is not None]
 
     def with_one(self, child: int, parents: int, more: NDArray[np.int64]) -> Column:
         """Return s(child | parents ∪ {x}) for each x of `more`, all of which were prepared."""

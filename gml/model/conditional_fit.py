@@ -16,11 +16,12 @@ from dataclasses import replace
 from gml.counts.counter import Counter, Moments
 from gml.counts.exact_algebra import CollinearError
 from gml.data.dataset import Variable
+from gml.data.row_groups import configurations_at
 from gml.errors import CannotAnswer, DataError, counted, listing, parameter, quote
-from gml.model.configurations import configurations_at, described_row
+from gml.model.configurations import described_row
 from gml.model.regression_fit import degrees_of_freedom, fitted_regression
 from gml.model.regression_prior import Augmented, RegressionPrior
-from gml.model.regressions import ConditionalGaussian, LinearGaussian
+from gml.model.regressions import ConditionalGaussian, LinearGaussian, NumberCpd
 from gml.stopping import check_stopped
 
 SPARE_ROWS = 2
@@ -34,7 +35,7 @@ def fit_number(
     *,
     prior: RegressionPrior | None = None,
     level: float | None = None,
-) -> LinearGaussian | ConditionalGaussian:
+) -> NumberCpd:
     """Fit a node of numbers given its parents; without a prior by maximum likelihood."""
     labels = [j for j in parents if not counter.variables[j].is_continuous]
     if labels:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gml.data.dataset import Variable
 
@@ -41,20 +39,4 @@ def turned_rows(parents: Sequence[Variable], order: Sequence[int]) -> list[int]:
     sizes = [len(parent.levels or ()) for parent in parents]
     rows = np.arange(math.prod(sizes)).reshape(sizes)
     found: list[int] = rows.transpose(order).reshape(-1).tolist()
-    return found
-
-
-def configurations_at(
-    sizes: Sequence[int], codes: Sequence[NDArray[Any]], n_rows: int
-) -> NDArray[np.int64]:
-    """Return the configuration of some labels in each row of their codes, the last label fastest.
-
-    Examples
-    --------
-    >>> configurations_at([2, 3], [np.array([0, 1]), np.array([2, 1])], 2)
-    array([2, 4])
-    """
-    found = np.zeros(n_rows, dtype=np.int64)
-    for size, column in zip(sizes, codes, strict=True):
-        found = found * size + column
     return found

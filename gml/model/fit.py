@@ -35,7 +35,7 @@ from gml.errors import (
     require_one_of,
 )
 from gml.graph.graph import Graph
-from gml.model.bayesnet import CPT, BayesNet, ConditionalGaussian
+from gml.model.bayesnet import CPT, BayesNet
 from gml.model.conditional_fit import fit_number
 from gml.model.configurations import described_row
 from gml.model.kept_rows import with_rows
@@ -150,9 +150,9 @@ def unseen_configurations(net: BayesNet) -> dict[str, list[int]]:
     found = {}
     for cpd in net.cpds:
         unseen: list[int] = []
-        if isinstance(cpd, ConditionalGaussian):
+        if not isinstance(cpd, CPT):
             unseen = cpd.unseen
-        elif isinstance(cpd, CPT) and cpd.seen is not None:
+        elif cpd.seen is not None:
             unseen = np.flatnonzero(~cpd.seen).tolist()
         if unseen:
             found[cpd.variable.name] = unseen

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from gml.counts.counter import Counter
 from gml.data.dataset import Dataset, Variable, missing_mask
+from gml.data.row_groups import configurations_at
 from gml.model.network import CPT, Cpd
 from gml.model.regression_rows import (
     FitShare,
@@ -22,11 +23,16 @@ from gml.model.regression_rows import (
     order_of_rows,
     regression_rows,
 )
-from gml.model.regressions import ConditionalGaussian, LinearGaussian
+from gml.model.regressions import LinearGaussian, NumberCpd
 from gml.name_order import NameOrder
+from gml.resources import require_memory
 
 # Rows that count several times are written out as far as this.
 _MOST_REPEATED = 1 << 24
+# The columns of a regression as they are, centred, scaled twice, orthogonalised, and weighted.
+_COPIES_OF_REGRESSION = 6
+# Keys and the order of rows; errors, leverages, and sorted columns.
+_OTHER_ARRAYS = 8
 
 
 def with_rows(
@@ -45,6 +51,7 @@ def with_rows(
         return tuple(cpds)
     if rows.n > max(rows.n_rows, _MOST_REPEATED):
         return tuple(cpds)
+    _require_room(cpds, numbers, rows.n)
     columns = _columns([cpd.variable for cpd in cpds], rows)
     order = order_of_rows(columns)
     columns = {name: column[order] for name, column in columns.items()}
@@ -79,6 +86,13 @@ def with_rows(
     )
 
 
+def _require_room(cpds: Sequence[Cpd], numbers: Sequence[NumberCpd], n_rows: int) -> None:
+    """Refuse what would not fit: all columns twice, densities, and one regression at its rows."""
+    members = max(1 + len(cpd.number_parents) for cpd in numbers)
+    arrays = 2 * len(cpds) + len(numbers) + _COPIES_OF_REGRESSION * members + _OTHER_ARRAYS
+    require_memory(8 * n_rows * arrays, None, "what a model keeps of the rows of its regressions")
+
+
 class _Part(NamedTuple):
     """A regression, its place among those of its node, and the rows that it is of."""
 
@@ -87,14 +101,13 @@ class _Part(NamedTuple):
     rows: NDArray[np.int64]
 
 
-def _parts(cpd: LinearGaussian | ConditionalGaussian, columns: Mapping[str, Vector]) -> list[_Part]:
+def _parts(cpd: NumberCpd, columns: Mapping[str, Vector]) -> list[_Part]:
     """The regressions of a node that rows are behind, with these rows, in order."""
-    n_rows = len(columns[cpd.variable.name])
-    if isinstance(cpd, LinearGaussian):
-        return [_Part(cpd, 0, np.arange(n_rows))]
-    at = np.zeros(n_rows)
-    for parent in cpd.label_parents:
-        at = at * len(parent.levels or ()) + columns[parent.name]
+    if not cpd.label_parents:
+        return [_Part(cpd.regressions[0], 0, np.arange(len(columns[cpd.variable.name])))]
+    sizes = [len(parent.levels or ()) for parent in cpd.label_parents]
+    codes = [columns[parent.name] for parent in cpd.label_parents]
+    at = configurations_at(sizes, codes, len(codes[0]))
     return [
         _Part(line, place, np.flatnonzero(at == place))
         for place, line in enumerate(cpd.regressions)
@@ -137,13 +150,9 @@ def _at_rows(
     return members[:-1], members[-1], fitted_rows(members[:-1], members[-1], slopes, cpd.sd)
 
 
-def _with_rows(
-    cpd: LinearGaussian | ConditionalGaussian, kept: Mapping[int, RegressionRows]
-) -> Cpd:
-    if isinstance(cpd, LinearGaussian):
-        return _line_with_rows(cpd, kept.get(0))
+def _with_rows(cpd: NumberCpd, kept: Mapping[int, RegressionRows]) -> NumberCpd:
     lines = [_line_with_rows(line, kept.get(place)) for place, line in enumerate(cpd.regressions)]
-    return replace(cpd, regressions=tuple(lines))
+    return cpd.with_regressions(lines)
 
 
 def _line_with_rows(line: LinearGaussian, kept: RegressionRows | None) -> LinearGaussian:

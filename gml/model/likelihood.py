@@ -14,9 +14,9 @@ from gml.counts.memory import MemoryCounter
 from gml.data.dataset import Dataset
 from gml.data.options import ReadOptions
 from gml.data.reading import read_dataset
+from gml.data.row_groups import configurations_at
 from gml.data.schema import Schema, with_levels
 from gml.errors import DataError, UsageError, listing, quote
-from gml.model.configurations import configurations_at
 from gml.model.model import AskedModel, LogLinearModel
 from gml.model.network import CPT, Network
 from gml.model.regressions import ConditionalGaussian, LinearGaussian

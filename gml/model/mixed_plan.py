@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
+from gml.data.row_groups import configurations_at
 from gml.kernel.plan import GaussianPlan, GaussianStep, TablePlan, TableStep
-from gml.model.configurations import configurations_at
 from gml.model.regressions import ConditionalGaussian
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from gml.graph.provenance import Provenance
 from gml.model.baseline import Baseline
 from gml.model.configurations import configuration, described_row
 from gml.model.factor import Factor
-from gml.model.regressions import ConditionalGaussian, LinearGaussian
+from gml.model.regressions import NumberCpd
 from gml.model.training import Training
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _require_levels(variable: Variable, parents: Sequence[Variable]) -> None:
         )
 
 
-Cpd = CPT | LinearGaussian | ConditionalGaussian
+Cpd = CPT | NumberCpd
 """The distribution of a node given its parents."""
 
 

@@ -1,13 +1,16 @@
 """Regressions of a number on its parents: one, or one per configuration of parents with levels.
 
 The second is the conditional linear Gaussian distribution of Lauritzen & Wermuth (1989, Ann. Stat.
-17:31): numbers have parents of both kinds, labels only labels.
+17:31): numbers have parents of both kinds, labels only labels. Both kinds of distribution answer to
+`regressions`, `label_parents`, `number_parents` and `configurations`, so that the first is the
+second without labels wherever that makes no difference.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from gml.data.dataset import Variable
@@ -64,6 +67,40 @@ class LinearGaussian:
             raise GraphError(f"{where} has a negative standard deviation")
         if self.n is not None and not self.n > 0:
             raise GraphError(f'{where} was fitted on {self.n} rows by its "n"')
+
+    @property
+    def regressions(self) -> tuple[LinearGaussian, ...]:
+        """The only one, as of a number that depends on no labels."""
+        return (self,)
+
+    @property
+    def label_parents(self) -> tuple[Variable, ...]:
+        """None."""
+        return ()
+
+    @property
+    def number_parents(self) -> tuple[Variable, ...]:
+        """All parents."""
+        return self.parents
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether there are intervals."""
+        return self.intervals is not None
+
+    @property
+    def unseen(self) -> list[int]:
+        """None: a regression on all rows has some."""
+        return []
+
+    def with_regressions(self, lines: Sequence[LinearGaussian]) -> LinearGaussian:
+        """Return the one given."""
+        (line,) = lines
+        return line
+
+    def configurations(self) -> list[tuple[str, ...]]:
+        """The levels of no labels."""
+        return [()]
 
     @property
     def n_parameters(self) -> int:
@@ -154,6 +191,10 @@ class ConditionalGaussian:
         """Those of all regressions."""
         return sum(line.n_parameters for line in self.regressions)
 
+    def with_regressions(self, lines: Sequence[LinearGaussian]) -> ConditionalGaussian:
+        """Return the same with other regressions."""
+        return replace(self, regressions=tuple(lines))
+
     def configurations(self) -> list[tuple[str, ...]]:
         """The levels of the parents that have some, for each regression."""
         return [configuration(self.label_parents, row) for row in range(len(self.regressions))]
@@ -167,3 +208,7 @@ class ConditionalGaussian:
         return pd.concat(
             [line.to_frame() for line in self.regressions], keys=keys, names=[*names, "term"]
         )
+
+
+NumberCpd = LinearGaussian | ConditionalGaussian
+"""The distribution of a number given its parents."""

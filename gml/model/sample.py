@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from gml import kernel
 from gml.data.dataset import Dataset, Variable, code_type, fractional_weights
+from gml.data.row_groups import configurations_at
 from gml.errors import CannotAnswer, UsageError, listing, parameter, quote
 from gml.kernel.plan import (
     GaussianPlan,
@@ -29,7 +30,6 @@ from gml.kernel.plan import (
     threshold,
 )
 from gml.kernel.pool import in_order
-from gml.model.configurations import configurations_at
 from gml.model.evidence import coded
 from gml.model.mixed_plan import ConditionalStep, MixedPlan, conditional_step
 from gml.model.network import CPT, Cpd, Network
@@ -255,8 +255,7 @@ def _deviations(cpd: Cpd) -> list[float]:
     """The standard deviations of the errors of a node of numbers."""
     if isinstance(cpd, CPT):
         return []
-    lines = cpd.regressions if isinstance(cpd, ConditionalGaussian) else (cpd,)
-    return [line.sd for line in lines]
+    return [line.sd for line in cpd.regressions]
 
 
 def _probabilities(cpt: CPT, codes: NDArray[Any], parents: Columns) -> NDArray[np.float64]:

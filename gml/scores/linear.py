@@ -15,11 +15,25 @@ loglik-g.
 A label here is linear in its parents: the likelihood is that of a normal distribution, not of a
 table, so that its values compare graphs over the same columns and nothing else.
 
+Labels often determine one another, if only in some levels (a value that is unknown in two columns
+at a time), and a normal distribution then has no density. An indicator that others determine counts
+with a variance of 1/n: as much as that of a level with a single row, so that a rule without
+exceptions is worth as much as one with about one, and no more than its rows can vouch for. For a
+set S of columns let h(S) be ln |S| of the indicators and numbers in order (labels before numbers,
+by name), less those that the ones before them determine, plus ln (1/n) for each of these. A family
+is worth −n/2·(h(x ∪ pa) − h(pa) + c·(ln 2π + 1)). As h depends on the set alone, reversing a
+covered edge changes no sum, and equivalent DAGs have the same score (Chickering 1995, UAI, theorem
+2). Where all columns are independent this is the likelihood above. The dimension counts all
+indicators, so that a parent which adds nothing has its price. More parents make a family worse
+only where they determine an indicator of which less than the variance of one row was left.
+
+A family with fewer rows than its columns plus two is worth −∞ (as in a group of the conditional
+Gaussian score), and so is the same set in every order. `remarks` names both.
+
 Pivots come from the kernel, by one matrix of correlations of exact sums. Where one is so small that
-rounding would show, the family is computed from the sums themselves; where nothing is left, one of
-the columns is a linear function of others, and the family is refused, unless a `ridge` λ adds λ
-times its variance to each column, as noise of its own (of indicators, to those of all levels that
-occur but the first).
+rounding would show, the family is computed from the sums themselves. A number that is a linear
+function of other columns is refused, unless a `ridge` λ adds λ times its variance to each column,
+as noise of its own (of indicators, to those of all levels that occur but the first).
 
 Ceilings: `gml.scores.penalised`; they are infinite for a child that the others determine.
 """
@@ -27,24 +41,28 @@ Ceilings: `gml.scores.penalised`; they are infinite for a child that the others 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
+from gml.counts.block_regressions import LEAST_SHARE, BlockRegressions
 from gml.counts.counter import Counter, Family, FamilyArray
-from gml.counts.exact_algebra import exact_shares
-from gml.errors import DataError, parameter
+from gml.counts.exact_algebra import CollinearError, exact_shares
+from gml.counts.residuals import SPARE_ROWS
+from gml.errors import DataError, listing, parameter, quote
 from gml.scores.base import one_value
 from gml.scores.penalised import AicPrice, BicPrice, LikelihoodScore
 from gml.scores.registry import KnownScore
 
-# A share of a variance below which rounding errors of 2⁻⁵² would show in the eighth digit of it.
-_LEAST_SHARE = 2.0**-24
 _LOG_DENSITY = math.log(2 * math.pi) + 1
-_FAMILIES_AT_ONCE = 1 << 14
+_TINY = float(np.finfo(float).tiny)
+_SHOWN = 3
+
+Member = tuple[int, tuple[int, ...]]
+"""A child and its parents."""
 
 
 class LinearLikelihood(LikelihoodScore):
@@ -64,7 +82,13 @@ class LinearLikelihood(LikelihoodScore):
             if variable.is_continuous and not len(block):
                 raise one_value(variable.name)
         self._width = np.array([len(block) for block in blocks], dtype=np.int64)
-        self._first = np.array([block[0] if len(block) else 0 for block in blocks], dtype=np.int64)
+        first = [int(block[0]) if len(block) else 0 for block in blocks]
+        # Each column stands for neighbouring rows of the matrix.
+        self._blocks = np.array([first, self._width, counter.order.ranks], dtype=np.int32)
+        self._is_label = np.array([not v.is_continuous for v in counter.variables], dtype=bool)
+        self._regressions = BlockRegressions(self._moments, self.names)
+        self._too_wide: set[Member] = set()
+        self._determined: set[Member] = set()
 
     def dimension(self, child: int, parents: Sequence[int]) -> float:
         """Intercepts, coefficients and variances."""
@@ -97,44 +121,56 @@ class LinearLikelihood(LikelihoodScore):
 
     def _of_rows(self, rows: NDArray[np.int32]) -> NDArray[np.float64]:
         """Families with the same number of parents: child, *parents."""
-        ordered = np.hstack([self._counter.order.rows(rows[:, 1:]), rows[:, :1]])
-        if len(ordered) <= _FAMILIES_AT_ONCE:
-            return self._of_chunk(ordered)
-        step = _FAMILIES_AT_ONCE
-        parts = [self._of_chunk(ordered[k : k + step]) for k in range(0, len(ordered), step)]
-        return np.concatenate(parts)
-
-    def _of_chunk(self, ordered: NDArray[np.int32]) -> NDArray[np.float64]:
-        """The same: *parents in order of their names, child."""
-        width = self._width[ordered]
-        of_columns = width.reshape(-1)
-        ends = np.cumsum(of_columns)
-        # Each column stands for neighbouring rows of the matrix.
-        shift = np.repeat(self._first[ordered.reshape(-1)] - (ends - of_columns), of_columns)
-        members = (np.arange(len(shift)) + shift).astype(np.int32)
-        starts = np.concatenate([[0], np.cumsum(width.sum(axis=1))])
-        pivots = kernel.active().cholesky_pivots(self._correlation, members, starts, 0.0)
-        own = width[:, -1]
-        which = np.repeat(np.arange(len(ordered)), own)
-        places = np.arange(len(which)) + np.repeat(starts[1:] - np.cumsum(own), own)
-        shares = np.maximum(pivots[places], np.finfo(float).tiny)
-        logs = np.log(shares) + self._log_variances[members[places]]
-        log_variance: NDArray[Any] = np.bincount(which, weights=logs, minlength=len(ordered))
-        if self._exact and len(pivots) and pivots.min() < _LEAST_SHARE:
-            doubtful = np.repeat(np.arange(len(ordered)), np.diff(starts))[pivots < _LEAST_SHARE]
-            for k in np.unique(doubtful).tolist():
-                log_variance[k] = self._exact_log_variance(ordered[k].tolist())
+        own = self._width[rows[:, 0]]
+        shares, members, least = kernel.active().family_pivots(
+            self._correlation, self._blocks, np.ascontiguousarray(rows), int(own.sum())
+        )
+        logs = np.log(np.maximum(shares, _TINY)) + self._log_variances[members]
+        which = np.repeat(np.arange(len(rows)), own)
+        log_variance: NDArray[Any] = np.bincount(which, weights=logs, minlength=len(rows))
         found: NDArray[np.float64] = -0.5 * self.n * (own * _LOG_DENSITY + log_variance)
+        if not self._exact:
+            return found
+        too_wide = self._moments.n < self._width[rows].sum(axis=1) + SPARE_ROWS
+        some = np.flatnonzero((least < LEAST_SHARE) & ~too_wide)
+        if len(some):
+            log_variance[some] = self._doubtful_log_variances(self._ordered(rows[some]))
+            found[some] = -0.5 * self.n * (own[some] * _LOG_DENSITY + log_variance[some])
+        if too_wide.any():
+            _keep_smallest(self._too_wide, self._ordered(rows[too_wide]).tolist())
+            found[too_wide] = -math.inf
+        return found
+
+    def _ordered(self, rows: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Families as *parents in order of their names, child."""
+        return np.hstack([self._counter.order.rows(rows[:, 1:]), rows[:, :1]])
+
+    def _doubtful_log_variances(self, ordered: NDArray[np.int32]) -> NDArray[np.float64]:
+        """The same sums for families in which a column may be determined by others."""
+        found = np.empty(len(ordered))
+        with_labels = self._is_label[ordered].any(axis=1)
+        for k in np.flatnonzero(~with_labels).tolist():
+            found[k] = self._exact_log_variance(ordered[k].tolist())
+        some = np.flatnonzero(with_labels)
+        whole, given = ordered[some].tolist(), ordered[some, :-1].tolist()
+        try:
+            volumes = self._regressions.volumes([*whole, *given])
+        except CollinearError as error:
+            raise _with_ridge(error) from None
+        values = volumes.log_volume - volumes.determined * math.log(max(self.n, 1.0))
+        found[some] = values[: len(some)] - values[len(some) :]
+        newly = volumes.determined[: len(some)] > volumes.determined[len(some) :]
+        _keep_smallest(self._determined, [whole[k] for k in np.flatnonzero(newly).tolist()])
         return found
 
     def _exact_log_variance(self, ordered: Sequence[int]) -> float:
-        """The sum of ln σ² of a child, the last column, from exact sums."""
+        """The sum of ln σ² of a number given numbers, the last column, from exact sums."""
         members = self._moments.rows_of(ordered)
         names = [self.names[j] for j in self._moments.owners[members].tolist()]
         try:
             shares = exact_shares(self._moments.cross(members.tolist()), names)
-        except DataError as error:
-            raise DataError(f"{error}, or give {parameter('ridge', 1e-06)}") from None
+        except CollinearError as error:
+            raise _with_ridge(error) from None
         logs = np.log(shares) + self._log_variances[members]
         return float(logs[len(logs) - int(self._width[ordered[-1]]) :].sum())
 
@@ -145,12 +181,68 @@ class LinearLikelihood(LikelihoodScore):
     def _most_of(self, child: int) -> float:
         if child not in self._most_known:
             others = [j for j in self._counter.order.positions.tolist() if j != child]
-            try:
-                value = self._of_rows(np.array([[child, *others]], dtype=np.int32))[0]
-            except DataError:
-                value = math.inf
-            self._most_known[child] = float(value)
+            self._most_known[child] = self._given_all(child, others)
         return self._most_known[child]
+
+    def _given_all(self, child: int, others: list[int]) -> float:
+        if self._exact:
+            if self._moments.n < self._width.sum() + SPARE_ROWS:
+                return math.inf
+            try:
+                left = self._regressions.residuals([(others, (child,))])
+            except CollinearError:
+                return math.inf
+            if left.determined[0] or left.log_left[0] < math.log(LEAST_SHARE):
+                return math.inf
+        return float(self._of_rows(np.array([[child, *others]], dtype=np.int32))[0])
+
+    def remarks(self) -> list[str]:
+        """Name the families without enough rows, and labels that others determine."""
+        found = []
+        if self._too_wide:
+            wide = self._listed(self._too_wide, self._needed)
+            found.append(f"{self.name}: families with too few rows are worth −∞: {wide}")
+        if self._determined:
+            rules = self._listed(self._determined, lambda family: "")
+            found.append(
+                f"{self.name}: some labels determine levels of others: {rules}; what is "
+                "determined counts as if one row were left to explain"
+            )
+        return found
+
+    def _needed(self, family: Member) -> str:
+        child, parents = family
+        needed = int(self._width[[child, *parents]].sum()) + SPARE_ROWS
+        return f" ({self._moments.n} of {needed} rows needed)"
+
+    def _listed(self, families: set[Member], told: Callable[[Member], str]) -> str:
+        """A few of the families, those with the fewest parents first."""
+        names = self.names
+        by_size = sorted(
+            families,
+            key=lambda family: (len(family[1]), names[family[0]], [names[j] for j in family[1]]),
+        )
+        shown = []
+        for child, parents in by_size[:_SHOWN]:
+            given = f" given {listing([names[j] for j in parents])}" if parents else ""
+            shown.append(f"{quote(names[child])}{given}{told((child, parents))}")
+        more = f" and {len(by_size) - _SHOWN} more" if len(by_size) > _SHOWN else ""
+        return ", ".join(shown) + more
+
+
+def _keep_smallest(kept: set[Member], ordered: list[list[int]]) -> None:
+    """Keep the families with the fewest parents, which explain the others: *parents, child."""
+    fewest = min((len(parents) for _, parents in kept), default=math.inf)
+    for *parents, child in ordered:
+        if len(parents) < fewest:
+            kept.clear()
+            fewest = len(parents)
+        if len(parents) == fewest:
+            kept.add((child, tuple(parents)))
+
+
+def _with_ridge(error: CollinearError) -> DataError:
+    return DataError(f"{error}, or give {parameter('ridge', 1e-06)}")
 
 
 class LinearAic(AicPrice, LinearLikelihood):

@@ -27,7 +27,7 @@ RIDGE = Option(
     "ridge",
     "real",
     0.0,
-    "Share of its variance that is added to each column as noise; 0: refuse collinear columns",
+    "Share of its variance that is added to each column as noise; 0: refuse collinear numbers",
     least=0.0,
     metavar="SHARE",
 )

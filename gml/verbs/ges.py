@@ -64,8 +64,8 @@ def ges(
     phases
         `forward`, `backward` and `turning`, repeated in the order given until none gains.
     extended
-        Prefer deletions to insertions, and try what comes of deleting each edge in turn: slower,
-        and better by far where nodes have many neighbours.
+        Prefer deletions to insertions, and try what comes of taking out each edge, and all edges
+        of each node: slower, and better by far where nodes have many neighbours.
     max_parents
         Most parents of a node.
     restarts, perturb, seed

@@ -154,7 +154,7 @@ def test_penalties(gml, flats):
 def test_collinear_columns_are_named_and_a_ridge_takes_them(gml, tmp_path):
     rows = [f"{i % 3},{'xyz'[i % 3]},{i * 7 % 11}\n" for i in range(60)]
     (tmp_path / "twins.csv").write_text("a,b,n\n" + "".join(rows))
-    refused = gml("ges", "twins.csv", "--numeric", "n")
+    refused = gml("ges", "twins.csv", "--numeric", "a,n")
     assert refused.returncode == 3
     assert b"'b', 'a' are perfect" in refused.stderr and b"--ridge" in refused.stderr
     found = graph_of(gml("ges", "twins.csv", "--numeric", "n", "--ridge", "0.01", "-f", "json"))
@@ -198,4 +198,31 @@ def test_missing_values_are_dropped_from_both_kinds(gml, flats, tmp_path):
     assert gml("ges", "gaps.csv", *NUMBERS).returncode == 3
     done = gml("ges", "gaps.csv", *NUMBERS, "--missing", "drop", "-f", "json")
     assert graph_of(done)["graph"]["learning"]["rows"] == 798
-    assert gml("ges", "gaps.csv", *NUMBERS, "--missing", "level").returncode == 2
+    # Numbers have no level of their own, with gaps or without.
+    assert b"(complete rows only)\n" in gml("ges", "gaps.csv", *NUMBERS).stderr
+    for path in ("gaps.csv", flats):
+        refused = gml("ges", path, *NUMBERS, "--missing", "level")
+        assert refused.returncode == 2
+        assert b"'size', 'rent', 'heating' have numbers; choose --missing drop" in refused.stderr
+    labels = ["-c", "district,condition,parking"]
+    assert gml("ges", "gaps.csv", *labels, "--missing", "level").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["ges"], ["hc"], ["exact"], ["average", "--by", "exact"], ["average", "--by", "order-mcmc"]],
+    ids=lambda command: "-".join(command),
+)
+def test_labels_that_are_unknown_together_are_joined_and_named(gml, flats, tmp_path, command):
+    # Some 100 flats whose parking and condition nobody knows, as in tables of interviews.
+    rows = [line.split(",") for line in flats.read_text().splitlines()]
+    for row in rows[8::8]:
+        row[1] = row[2] = "?"
+    (tmp_path / "unknown.csv").write_text("\n".join(map(",".join, rows)) + "\n")
+    done = gml(*command, "unknown.csv", *NUMBERS, "--na", "none", "-f", "json")
+    pairs = {frozenset((e["source"], e["target"])) for e in graph_of(done)["edges"]}
+    assert {"condition", "parking"} in pairs
+    assert (
+        "bic-dg: some labels determine levels of others: 'condition' given 'parking', 'parking' "
+        "given 'condition'; what is determined counts as if one row were left to explain"
+    ) in done.stderr.decode()

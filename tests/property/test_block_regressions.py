@@ -11,7 +11,7 @@ from gml import MemoryCounter, kernel
 from gml.counts.block_regressions import BlockRegressions
 from gml.counts.exact_moments import moments_of
 from gml.counts.expanded_moments import expanded_numbers
-from gml.counts.integer_gram import integer_gram, limbs_needed
+from gml.counts.integer_gram import IntegerColumn, integer_gram, limbs_needed
 from gml.counts.residuals import residuals_from_moments
 from gml.data.dataset import Dataset, Variable
 from gml.errors import DataError
@@ -100,10 +100,73 @@ def test_integer_gram_is_exact(heaviest: int) -> None:
         ]
     )
     weights = rng.integers(0, heaviest + 1, 700)
-    limbs = [limbs_needed(int(np.abs(column).max())) for column in columns.T]
-    found = integer_gram(lambda rows: columns[rows], 700, limbs, weights, 2).entries(range(4))
+    wanted = [
+        IntegerColumn(np.ascontiguousarray(column), limbs_needed(int(np.abs(column).max())))
+        for column in columns.T
+    ]
+    found = integer_gram(wanted, weights, 2).entries(range(4))
     whole = columns.astype(object)
     assert np.array_equal(found, whole.T @ (whole * weights.astype(object)[:, None]))
+
+
+@pytest.mark.parametrize("n_limbs", [1, 2, 3, 4])
+def test_limbs_add_up_to_the_integers(n_limbs: int) -> None:
+    most = min((1 << (18 * n_limbs - 1)) - (1 << (18 * n_limbs - 18)), 2**53)
+    values = np.random.default_rng(n_limbs).integers(-most, most, 1001)
+    values[:3] = most, -most, 0
+    found = {}
+    for one in (kernel.active(), reference):
+        limbs = np.full((n_limbs, 1010), np.nan)
+        one.write_limbs(values, limbs)
+        whole = sum(limb[:1001].astype(np.int64) << (18 * k) for k, limb in enumerate(limbs))
+        assert np.array_equal(whole, values)
+        assert np.abs(limbs[:, :1001]).max() <= 2**17
+        found[one] = limbs
+    assert np.array_equal(found[kernel.active()], found[reference], equal_nan=True)
+
+
+@pytest.mark.parametrize("bits", [3, 20, 45, 62])
+def test_cross_products_are_rounded_once(bits: int) -> None:
+    """Sums of all sizes and both signs, among them such that lie halfway between two doubles."""
+    rng = np.random.default_rng(bits)
+    parts = rng.integers(-(2**bits), 2**bits, (5, 12, 12))
+    parts[:, rng.random((12, 12)) < 0.3] = 0
+    parts[3:, :, -1] = 0
+    upper = np.triu(np.ones((12, 12), dtype=bool))
+    parts = np.ascontiguousarray(np.where(upper, parts, parts.transpose(0, 2, 1)))
+    for n in (1, 1000, 2**53 + 1, 2**62):
+        found = kernel.active().centred_products(parts, n, 18)
+        assert np.array_equal(found, reference.centred_products(parts, n, 18))
+    tie = np.zeros((1, 3, 3), dtype=np.int64)
+    tie[0, :2, :2] = 2**53 + 1, 2**53 + 3
+    assert kernel.active().centred_products(tie, 1, 18)[0].tolist() == [2.0**53, 2.0**53 + 4]
+
+
+@pytest.mark.parametrize("length", [1, 2, 5])
+def test_pivots_of_families_are_those_of_their_rows(length: int) -> None:
+    rng = np.random.default_rng(length)
+    width = np.array([1, 3, 0, 2, 1, 4, 1])
+    matrix = random_correlations(rng, int(width.sum()))
+    ranks = rng.permutation(7)
+    first = np.cumsum(width) - width
+    blocks = np.array([first, width, ranks], dtype=np.int32)
+    families = np.array([rng.permutation(7)[:length] for _ in range(30)], dtype=np.int32)
+    n_rows = int(width[families[:, 0]].sum())
+    shares, rows, least = kernel.active().family_pivots(matrix, blocks, families, n_rows)
+    others = reference.family_pivots(matrix, blocks, families, n_rows)
+    assert np.allclose(shares, others[0], rtol=0, atol=1e-12)
+    assert np.array_equal(rows, others[1])
+    assert np.allclose(least, others[2], rtol=0, atol=1e-12)
+    end = 0
+    for (child, *parents), smallest in zip(families.tolist(), least.tolist(), strict=True):
+        ordered = [*sorted(parents, key=ranks.__getitem__), child]
+        members = np.concatenate([np.arange(first[j], first[j] + width[j]) for j in ordered])
+        starts = np.array([0, len(members)], dtype=np.int64)
+        pivots = kernel.active().cholesky_pivots(matrix, members.astype(np.int32), starts, 0.0)
+        start, end = end, end + width[child]
+        assert np.array_equal(shares[start:end], pivots[len(pivots) - width[child] :])
+        assert smallest == min([1.0, *pivots])
+    assert end == n_rows
 
 
 def test_many_columns_have_the_moments_of_few() -> None:

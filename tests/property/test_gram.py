@@ -94,9 +94,34 @@ def test_features(compiled):
     weights, phases = rng.normal(size=(6, 3)), rng.uniform(0, 6, 6)
     expected = np.sqrt(2) * np.cos(weights @ some + phases[:, None])
     for kernel in (compiled, reference):
-        np.testing.assert_allclose(
-            kernel.fourier_features(some, weights, phases), expected, atol=1e-14
-        )
+        found = np.full((8, 21), np.nan)
+        kernel.fourier_features(some, weights, phases, found[1:7])
+        np.testing.assert_allclose(found[1:7], expected, atol=1e-14)
+        assert np.isnan(found[[0, 7]]).all()
+
+
+@pytest.mark.parametrize("largest", [2.0, 1e3, 0.999e6, 1e9, 1e300])
+def test_features_of_angles_of_all_sizes(compiled, largest):
+    angles = np.random.default_rng(1).uniform(-largest, largest, (1, 5000))
+    angles[0, :3] = 0.0, largest, np.pi / 2
+    found = np.empty((1, 5000))
+    compiled.fourier_features(angles, np.ones((1, 1)), np.zeros(1), found)
+    np.testing.assert_allclose(found, np.sqrt(2) * np.cos(angles), atol=1e-15)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(
+        st.one_of(st.integers(-5, 5).map(float), st.floats(-1, 1), st.just(1e-170)),
+        min_size=1,
+        max_size=30,
+    )
+)
+def test_the_median_of_squared_distances(numbers):
+    kernel = pytest.importorskip("gml.kernel._kernel")
+    ascending = np.sort(np.array(numbers))
+    expected = reference.median_square(ascending)
+    assert np.array_equal(kernel.median_square(ascending), expected, equal_nan=True)
 
 
 @settings(max_examples=60, deadline=None)

@@ -220,24 +220,56 @@ def test_an_extended_search_leaves_lesser_optima():
 
 
 def test_an_extended_search_tries_the_deletion_of_each_edge():
-    """No deletion, with its edge kept out from then on, leads to a better class."""
+    """Nor does any deletion of x → y, which may not be inserted from then on, lead higher."""
+    for classes, kinds, start, score in _ends_of_extended_searches():
+        for operator in kinds[0].of_each_edge(start):
+            graph = kinds[0].made(start, operator)
+            with classes.without(operator.x, operator.y):
+                assert _climbed(kinds, graph) <= score + RESOLUTION
+
+
+def test_an_extended_search_tries_each_node_without_its_edges():
+    for _, kinds, start, score in _ends_of_extended_searches():
+        for node in range(len(start.dag)):
+            left = [0 if y == node else given & ~(1 << node) for y, given in enumerate(start.dag)]
+            assert _climbed(kinds, EssentialGraph(left)) <= score + RESOLUTION
+
+
+def _ends_of_extended_searches():
     rng = np.random.default_rng(53)
     for _ in range(20):
         score = RandomSetScore(rng, 5)
         result = ges(score, extended=True)
-        local = LocalScores(score)
         classes = _any_class(score)
+        local = LocalScores(score)
         kinds = [kind(local, classes, Deadline()) for kind in (Backward, Turning, Forward)]
         names = sorted(score.names)
         marks = result.dag.marks[np.ix_(*[[result.dag.index(name) for name in names]] * 2)]
-        dag = (marks == 2) & (marks.T == 1)
-        start = _essential(dag)
-        for operator in kinds[0].of_each_pair(start):
-            graph = kinds[0].made(start, operator)
-            with classes.apart(operator.x, operator.y):
-                while found := next(filter(None, (kind.best(graph) for kind in kinds)), None):
-                    graph = found[1]
-            assert local.total(graph.dag) <= result.score + RESOLUTION
+        yield classes, kinds, _essential((marks == 2) & (marks.T == 1)), result.score
+
+
+def _climbed(kinds, graph):
+    while found := next(filter(None, (kind.best(graph) for kind in kinds)), None):
+        graph = found[1]
+    return kinds[0]._local.total(graph.dag)
+
+
+def test_a_deletion_of_an_earlier_class_is_made_only_where_it_is_one():
+    """An operator is possible in a class if it is listed among its own, and not otherwise."""
+    rng = np.random.default_rng(71)
+    possible = impossible = 0
+    for _ in range(200):
+        score = RandomSetScore(rng, 5)
+        phase = Backward(LocalScores(score), _any_class(score), Deadline())
+        one, other = (_essential(random_dag(rng, 5, 0.6)) for _ in range(2))
+        listed = {operator[1:] for y in range(5) for operator, _, _ in phase._candidates(other, y)}
+        for operator in phase.of_each_edge(one):
+            found = phase.made(other, operator)
+            assert (found is not None) == (operator[1:] in listed)
+            possible += found is not None
+            impossible += found is None
+    assert possible > 100
+    assert impossible > 100
 
 
 def test_an_extended_search_needs_all_phases():

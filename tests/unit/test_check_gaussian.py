@@ -17,10 +17,11 @@ from gml.data.dataset import Dataset, Variable
 from gml.errors import CannotAnswer, GraphError, UsageError
 from gml.formats.json_model import dump_json_model
 from gml.formats.models import parse_model
-from gml.gate.gaussian_families import gaussian_families, spreads
-from gml.gate.gaussian_questions import NOTHING_KEPT
+from gml.gate.gaussian_families import spreads
 from gml.gate.gaussian_structure import SHIFTED_ROWS, exchanges, shifts
 from gml.gate.gaussian_tables import gaussian_table_checks
+from gml.gate.mixed_families import number_nodes
+from gml.gate.mixed_questions import NOTHING_KEPT
 from gml.gate.number_rows import number_rows
 from gml.gate.structure_checks import PERMUTATION
 from gml.gate.tails import log_f_tail
@@ -30,6 +31,12 @@ from tests.gate_reports import by_id, failing, run
 
 EDGES = [("x", "-->", "y"), ("w", "-->", "y"), ("y", "-->", "v")]
 GRAPH = gml.Graph.from_edges(["x", "w", "y", "v"], EDGES)
+
+
+def families_of(net, data):
+    """The regressions of a model of numbers beside those of other rows."""
+    nodes = number_nodes(net, number_rows(data), 0.01)
+    return [family for node in nodes for family in node.families]
 
 
 def errors_of(kind, n, rng):
@@ -91,11 +98,7 @@ def test_the_sandwich_is_that_of_the_rows(model):
     error = y - design @ beta
     at = error / (1 - np.einsum("ni,ij,nj->n", design, inverse, design))
     expected = inverse @ (design.T * at**2) @ design @ inverse
-    family = next(
-        found
-        for found in gaussian_families(model, number_rows(data), 0.01)
-        if found.variable.name == "y"
-    )
+    family = next(found for found in families_of(model, data) if found.variable.name == "y")
     assert [parent.name for parent in family.parents] == ["w", "x"]
     unit = family.cpd.sd / np.array([w.std(), x.std()])
     slopes = family.old.covariance[1:, 1:] * np.outer(unit, unit)
@@ -492,7 +495,7 @@ def test_regressions_keep_their_level(kind):
     for k in range(100):
         before, after = rows(500, [k, 1], kind), rows(100, [k, 2], kind)
         net = fitted(before)
-        families = gaussian_families(net, number_rows(after), 0.01)
+        families = families_of(net, after)
         for question in gaussian_table_checks(families, 4):
             hits[question.check.kind] += question.check.log_p <= math.log(0.01)
         ratio = np.mean([family.new.variance for family in families[:1]])

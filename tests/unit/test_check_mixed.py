@@ -16,10 +16,10 @@ from gml.errors import CannotAnswer, UsageError
 from gml.formats.json_model import dump_json_model
 from gml.formats.models import parse_model
 from gml.gate.acceptance import unknown_ids
-from gml.gate.gaussian_questions import NOTHING_KEPT
 from gml.gate.lines_of_node import lines_of_node
 from gml.gate.mixed_families import groups_without, number_nodes
 from gml.gate.mixed_independences import errors_within, exchanges_within
+from gml.gate.mixed_questions import NOTHING_KEPT
 from gml.gate.number_rows import number_rows
 from gml.gate.run import examine
 from gml.model.bayesnet import CPT, BayesNet, ConditionalGaussian

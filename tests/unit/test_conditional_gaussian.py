@@ -427,3 +427,16 @@ def test_published_likelihoods(shared, file, graph, numbers, expected, size):
     net = gml.fit(data, dag)
     assert net.log_likelihood(data) == pytest.approx(expected, abs=5e-9)
     assert net.n_parameters == size
+
+
+def test_a_regression_is_a_list_of_one():
+    age, mass = Variable("age", None), Variable("mass", None)
+    line = LinearGaussian(mass, (age,), 1.0, (2.0,), 3.0, intervals=((0.0, 2.0),) * 3)
+    assert line.regressions == (line,) and line.configurations() == [()]
+    assert line.number_parents == (age,) and line.label_parents == () and line.unseen == []
+    assert line.has_intervals
+    other = LinearGaussian(mass, (age,), 0.0, (2.0,), 3.0)
+    assert line.with_regressions([other]) is other and not other.has_intervals
+    given = ConditionalGaussian(mass, (Variable("sex", ("f", "m")), age), (line, other))
+    turned = given.with_regressions([other, line])
+    assert turned.regressions == (other, line) and turned.parents == given.parents

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ from gml.model.mixed.rows import MixedRows, moments_of
 from gml.model.posterior import posterior_rows
 from gml.model.regressions import ConditionalGaussian
 from gml.model.sample import draw_rows
+from gml.resources import limited_to
 from tests.mixed_networks import Enumerated, random_mixed
 
 
@@ -245,6 +247,47 @@ def test_draws_over_budget_are_refused():
     net = random_mixed(np.random.default_rng(4), 4, 4, p=0.9)
     with pytest.raises(CannotAnswer, match="more than `max_memory` allows"):
         posterior_rows(net, {"x3": 1.0}, max_memory=200)
+
+
+@pytest.mark.parametrize(
+    "targets, what", [(["a", "b"], "the answers to"), (["x"], "the mixtures of")]
+)
+def test_answers_over_budget_are_refused_before_they_are_made(targets, what):
+    net, n, budget = mixture_of_twelve(), 50_000, 800_000
+    evidence = np.full((n, 1), np.nan)
+    answers = MixedRows(net, targets, max_memory=budget)
+    tracemalloc.start()
+    with pytest.raises(CannotAnswer, match=f"{what} all rows would take"):
+        answers.of(["y"], evidence)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # The patterns of evidence and the answer to which rows are possible, and nothing per component.
+    assert peak < budget + 40 * n
+
+
+def mixture_of_twelve():
+    """A number with two labels for parents, and one that no other depends on."""
+    a, b = Variable("a", tuple("pqr")), Variable("b", tuple("stuv"))
+    x, y = Variable("x", None), Variable("y", None)
+    lines = tuple(LinearGaussian(x, (), float(k), (), 1.0) for k in range(12))
+    return BayesNet(
+        (
+            CPT(a, (), np.full((1, 3), 1 / 3)),
+            CPT(b, (), np.full((1, 4), 1 / 4)),
+            ConditionalGaussian(x, (a, b), lines),
+            LinearGaussian(y, (), 0.0, (), 1.0),
+        )
+    )
+
+
+def test_rows_that_a_fit_cannot_keep_are_refused_before_they_are_copied():
+    net, n = mixture_of_twelve(), 40_000
+    rows = net.sample(n, seed=1)
+    kept = "what a model keeps of the rows of its regressions"
+    with pytest.raises(CannotAnswer, match=kept), limited_to(8 * n * 6):
+        gml.fit(rows, net.graph)
+    with limited_to(8 * n * 40):
+        assert gml.fit(rows, net.graph).cpd("y").rows is not None
 
 
 # ---------------------------------------------------------------------- mixtures

@@ -14,7 +14,7 @@ from gml.counts.rank_correlations import midranks
 from gml.data.dataset import Dataset, Variable
 from gml.errors import DataError, UsageError
 from gml.independence.automatic import described_picks, picked_for
-from gml.independence.registry import make_test
+from gml.independence.registry import PICKED, TESTS, make_test
 
 NAMES = ("n1", "a", "n2", "b", "n3", "c")
 TRIPLES = [
@@ -390,3 +390,27 @@ def test_indtest_reports_what_was_picked():
     arcs = [("a", "-->", "n1"), ("n1", "-->", "n2"), ("b", "-->", "n3"), ("c", "-->", "n2")]
     implied = gml.indtest(table(), implied=gml.Graph.from_edges(NAMES, arcs, kind="dag"))
     assert {row["test"] for row in implied} == {"auto", "dg"}
+
+
+def test_dg_blames_rows_and_not_columns_where_rows_are_too_few():
+    def answer(n):
+        test = make_test("dg", MemoryCounter(table(n=n)))
+        return test.batch([(0, 2, (4, 1, 3)), (0, 2, ())])
+
+    # Six columns: n1, n2, n3, two of a and one of b, and two rows more are needed.
+    few, enough = answer(7), answer(8)
+    assert few.sufficient.tolist() == [False, True]
+    assert few.n.tolist() == [7, 7]
+    assert enough.sufficient.tolist() == [True, True]
+    data = table()
+    twice = Dataset(
+        (*data.variables, Variable("twice", None)), (*data.columns, 2 * data.columns[0])
+    )
+    with pytest.raises(DataError, match="linear function"):
+        make_test("dg", MemoryCounter(twice)).batch([(0, 6, (1,))])
+
+
+def test_the_entry_of_auto_says_what_is_picked():
+    said = TESTS["auto"].summary + TESTS["auto"].formula
+    assert all(test in said for test in PICKED.values() if test != "auto")
+    assert set(PICKED) == {*picked_for(table().variables)}

@@ -332,6 +332,18 @@ def test_relations_that_correlation_does_not_see(test):
     assert asked(test, columns, "x", "apart").log_p < math.log(1e-3)
 
 
+def test_what_three_columns_do_by_a_sine_is_not_taken_for_dependence():
+    """A hundred random features of Z leave so much of it that five of the eight were rejected."""
+    rejected = 0
+    for seed in range(8):
+        rng = np.random.default_rng([5, seed])
+        z, (e, f) = rng.normal(size=(3, 1000)), rng.normal(size=(2, 1000))
+        wave = np.sin(2 * z.sum(axis=0) / np.sqrt(3))
+        columns = {"x": wave + e / 2, "y": wave + f / 2, **dict(zip("uvw", z, strict=True))}
+        rejected += asked("rcit", columns, "x", "y", "uvw").log_p < math.log(0.01)
+    assert rejected <= 1
+
+
 @pytest.mark.parametrize("test", ALL)
 @pytest.mark.parametrize("labels", [False, True])
 def test_p_values_of_independent_columns_are_even(test, labels):

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 @click.option("--map", "map_", is_flag=True, help="Find the most probable values of the targets.")
 @click.option(
     "--interval",
-    type=RealRange(min=0, max=1),
+    type=RealRange(min=0, max=1, min_open=True, max_open=True),
     metavar="P",
     help="Bounds of each number that have probability P between them, with equal tails: quantiles "
     "of its distribution, or two columns for the rows of --batch.",

@@ -6,6 +6,7 @@ from gml.kernel.reference.counting import CodedData, exact_dot, group_rows, reco
 from gml.kernel.reference.csv_reader import read_csv
 from gml.kernel.reference.csv_writer import CsvWriter
 from gml.kernel.reference.elimination import Elimination
+from gml.kernel.reference.exact_gram import centred_products, write_limbs
 from gml.kernel.reference.expectation import count_covariances, expected_counts
 from gml.kernel.reference.families import family_ceiling, family_value, log_regret
 from gml.kernel.reference.gibbs import GibbsSampler, count_states, sum_states
@@ -15,6 +16,7 @@ from gml.kernel.reference.gram import (
     fourier_features,
     gaussian_factor,
     gaussian_gram,
+    median_square,
     permuted_distance_products,
     permuted_products,
     squared_distances,
@@ -26,7 +28,12 @@ from gml.kernel.reference.pair_sums import pair_sums
 from gml.kernel.reference.penalty_paths import penalty_path
 from gml.kernel.reference.permutation import information_loss_draws, permutation_draws
 from gml.kernel.reference.precision_step import precision_step
-from gml.kernel.reference.regressions import cholesky_pivots, partial_slopes, residuals_within
+from gml.kernel.reference.regressions import (
+    cholesky_pivots,
+    family_pivots,
+    partial_slopes,
+    residuals_within,
+)
 from gml.kernel.reference.row_probability import row_log_probabilities
 from gml.kernel.reference.sampling import (
     GaussianSampler,
@@ -57,6 +64,7 @@ __all__ = [
     "best_sinks",
     "blank_cells",
     "centre_gram",
+    "centred_products",
     "cholesky_pivots",
     "count_covariances",
     "count_states",
@@ -64,6 +72,7 @@ __all__ = [
     "exact_dot",
     "expected_counts",
     "family_ceiling",
+    "family_pivots",
     "family_value",
     "fourier_features",
     "gaussian_factor",
@@ -77,6 +86,7 @@ __all__ = [
     "log_regret",
     "log_sum_sets",
     "losses_to_go",
+    "median_square",
     "missing_parts",
     "normal_quantile",
     "obey",
@@ -95,4 +105,5 @@ __all__ = [
     "sum_orders",
     "sum_states",
     "table_statistics_of",
+    "write_limbs",
 ]

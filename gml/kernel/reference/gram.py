@@ -32,6 +32,13 @@ def _row_distances(points: Numbers, i: int) -> Numbers:
     return found
 
 
+def median_square(ascending: Numbers) -> float:
+    """The median of the squared distances of pairs of ascending numbers that are positive."""
+    squares = squared_distances(ascending[None, :])
+    some = squares[squares > 0]
+    return float(np.median(some)) if len(some) else math.nan
+
+
 def gaussian_gram(points: Numbers, scale: float) -> Numbers:
     """exp(−scale·d²) of all pairs of columns of points."""
     rows = [_row_distances(points, i) for i in range(points.shape[1])]
@@ -85,10 +92,9 @@ def gaussian_factor(points: Numbers, scale: float, tolerance: float, most: int) 
     return factor
 
 
-def fourier_features(points: Numbers, weights: Numbers, phases: Numbers) -> Numbers:
-    """√2·cos(w·p + phase), a row per feature."""
-    found: Numbers = math.sqrt(2) * np.cos(weights @ points + phases[:, None])
-    return found
+def fourier_features(points: Numbers, weights: Numbers, phases: Numbers, out: Numbers) -> None:
+    """√2·cos(w·p + phase), a row per feature, written to `out`."""
+    out[:] = math.sqrt(2) * np.cos(weights @ points + phases[:, None])
 
 
 def distance_product(x: Numbers, y: Numbers) -> float:

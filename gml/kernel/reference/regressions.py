@@ -25,6 +25,25 @@ def cholesky_pivots(
     return found
 
 
+def family_pivots(
+    correlation: Numbers, blocks: NDArray[np.int32], families: NDArray[np.int32], n_rows: int
+) -> tuple[Numbers, NDArray[np.int32], Numbers]:
+    """Shares left of the variances of the rows of children, these rows, and the least shares."""
+    first, width, ranks = blocks.tolist()
+    shares, rows, least = np.empty(n_rows), np.empty(n_rows, dtype=np.int32), []
+    end = 0
+    for child, *parents in families.tolist():
+        check_stopped()
+        ordered = [*sorted(parents, key=ranks.__getitem__), child]
+        members = [row for j in ordered for row in range(first[j], first[j] + width[j])]
+        pivots = _factor(correlation, np.array(members, dtype=np.int32), 0.0)[1]
+        own = slice(len(members) - width[child], len(members))
+        start, end = end, end + width[child]
+        shares[start:end], rows[start:end] = pivots[own], members[own]
+        least.append(min(1.0, pivots.min(initial=1.0)))
+    return shares, rows, np.array(least, dtype=np.float64)
+
+
 def partial_slopes(correlation: Numbers, sets: NDArray[np.int32]) -> tuple[Numbers, Numbers]:
     """r/√(1−r²) of the partial correlations of the last two of each set, and the least pivots."""
     slopes, least = np.empty(len(sets)), np.empty(len(sets))

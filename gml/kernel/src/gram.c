@@ -11,6 +11,10 @@
 
 #define LANES 8
 #define SMALLEST -700.0
+#define BLOCK_ROWS 4096
+/* The reduction of arguments of cosines is exact up to here. */
+#define LARGEST_ANGLE 1e6
+#define ROOT_2 1.41421356237309504880
 
 EXP_SERIES(exp_of, double, int64_t)
 
@@ -55,6 +59,48 @@ void squared_distances(const double *points, size_t n, size_t columns, double *o
         if (stop_after(&steps, n * columns))
             return;
     }
+}
+
+/* The number of pairs of ascending numbers whose squared distance is at most this. */
+static uint64_t pairs_within(const double *x, size_t n, double square)
+{
+    uint64_t pairs = 0;
+    for (size_t i = 0, j = 0; i < n; i++) {
+        while (j + 1 < n && (x[j + 1] - x[i]) * (x[j + 1] - x[i]) <= square)
+            j++;
+        pairs += j - i;
+    }
+    return pairs;
+}
+
+/* The squared distance that so many pairs do not exceed: the bits of positive doubles are in the order of
+   their values. */
+static double ranked_square(const double *x, size_t n, uint64_t rank)
+{
+    const double range = x[n - 1] - x[0], largest = range * range;
+    uint64_t low = 0, high;
+    memcpy(&high, &largest, sizeof high);
+    while (low < high && !stop_wanted()) {
+        const uint64_t middle = low + (high - low) / 2;
+        double square;
+        memcpy(&square, &middle, sizeof square);
+        if (pairs_within(x, n, square) >= rank)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    double found;
+    memcpy(&found, &low, sizeof found);
+    return found;
+}
+
+double median_square(const double *x, size_t n)
+{
+    const uint64_t zeros = pairs_within(x, n, 0), some = (uint64_t)n * (n - 1) / 2 - zeros;
+    if (some == 0)
+        return NAN;
+    const double middle = ranked_square(x, n, zeros + (some + 1) / 2);
+    return some % 2 ? middle : (middle + ranked_square(x, n, zeros + some / 2 + 1)) / 2;
 }
 
 void gaussian_gram(const double *points, size_t n, size_t columns, double scale, double *out)
@@ -176,20 +222,67 @@ size_t gaussian_factor(const double *points, size_t n, size_t columns, double sc
     return most;
 }
 
+/* The cosine of an angle up to LARGEST_ANGLE: a Taylor series on half a turn around 0, in operations that
+   every machine does alike. */
+LANE_INLINE double cos_of(double x)
+{
+    const double shifted = x * 0x1.45f306dc9c883p-2 + 0x1.8p52, turns = shifted - 0x1.8p52;
+    const double r = ((x - turns * 0x1.921fb544p1) - turns * 0x1.0b4611a6p-33) - turns * 4.0445324975919013e-21;
+    const double t = r * r;
+    double sum = t * (1.0 / 2432902008176640000.0) - 1.0 / 6402373705728000.0;
+    sum = sum * t + 1.0 / 20922789888000.0;
+    sum = sum * t - 1.0 / 87178291200.0;
+    sum = sum * t + 1.0 / 479001600.0;
+    sum = sum * t - 1.0 / 3628800.0;
+    sum = sum * t + 1.0 / 40320.0;
+    sum = sum * t - 1.0 / 720.0;
+    sum = sum * t + 1.0 / 24.0;
+    sum = sum * t - 0.5;
+    sum = sum * t + 1.0;
+    uint64_t of_sum, of_turns;
+    memcpy(&of_sum, &sum, sizeof sum);
+    memcpy(&of_turns, &shifted, sizeof sum);
+    of_sum ^= of_turns << 63;
+    memcpy(&sum, &of_sum, sizeof sum);
+    return sum;
+}
+
+LANE_INLINE void cosines_lanes(double *restrict row, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        row[i] = ROOT_2 * cos_of(row[i]);
+}
+
+static BY_LEVEL(void, cosines, (double *restrict row, size_t n), (row, n))
+
+LANE_INLINE int has_large_lanes(const double *row, size_t n)
+{
+    int large = 0;
+    for (size_t i = 0; i < n; i++)
+        large |= !(fabs(row[i]) <= LARGEST_ANGLE);
+    return large;
+}
+
+static BY_LEVEL(int, has_large, (const double *row, size_t n), (row, n))
+
 void fourier_features(const double *points, size_t n, size_t columns, const double *weights,
                       const double *phases, size_t features, double *out)
 {
-    static const double root_2 = 1.41421356237309504880;
     uint64_t steps = 0;
-    for (size_t k = 0; k < features; k++) {
-        double *row = out + k * n;
-        for (size_t i = 0; i < n; i++)
-            row[i] = phases[k];
-        for (size_t c = 0; c < columns; c++)
-            subtract_multiple(row, points + c * n, -weights[k * columns + c], n);
-        for (size_t i = 0; i < n; i++) {
-            row[i] = root_2 * cos(row[i]);
-            if (i % 4096 == 4095 && stop_after(&steps, 16 * 4096))
+    for (size_t start = 0; start < n; start += BLOCK_ROWS) {
+        const size_t rows = n - start < BLOCK_ROWS ? n - start : BLOCK_ROWS;
+        for (size_t k = 0; k < features; k++) {
+            double *row = out + k * n + start;
+            for (size_t i = 0; i < rows; i++)
+                row[i] = phases[k];
+            for (size_t c = 0; c < columns; c++)
+                subtract_multiple(row, points + c * n + start, -weights[k * columns + c], rows);
+            if (has_large(row, rows))
+                for (size_t i = 0; i < rows; i++)
+                    row[i] = ROOT_2 * (fabs(row[i]) <= LARGEST_ANGLE ? cos_of(row[i]) : cos(row[i]));
+            else
+                cosines(row, rows);
+            if (stop_after(&steps, 8 * rows))
                 return;
         }
     }

@@ -9,6 +9,10 @@
 /* Squared distances of the pairs i < j, row after row: n (n - 1) / 2 numbers. */
 void squared_distances(const double *points, size_t n, size_t columns, double *out);
 
+/* The median of those squared distances of the pairs of n ascending numbers that are positive; NaN without any.
+   In n steps per bit of a double, without a list of them. */
+double median_square(const double *x, size_t n);
+
 /* out[i * n + j] = exp(-scale |p_i - p_j|^2); below exp(-700) it stays there. */
 void gaussian_gram(const double *points, size_t n, size_t columns, double scale, double *out);
 

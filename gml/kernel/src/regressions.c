@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "cpu.h"
 #include "stop.h"
 
 /* Sums of products of 126 bits times 4 to this power are doubles. */
@@ -67,6 +68,74 @@ int cholesky_pivots(const double *correlation, size_t size, const int32_t *membe
     return 1;
 }
 
+/* The rows of the matrix that a family stands for, those of the child last; returns their number. */
+static size_t expand_family(const block_matrix *matrix, const int32_t *family, size_t length, int32_t *parents,
+                            int32_t *members)
+{
+    size_t n = 0;
+    for (size_t k = 1; k < length; k++) {
+        size_t place = k - 1;
+        while (place > 0 && matrix->ranks[parents[place - 1]] > matrix->ranks[family[k]]) {
+            parents[place] = parents[place - 1];
+            place--;
+        }
+        parents[place] = family[k];
+    }
+    parents[length - 1] = family[0];
+    for (size_t k = 0; k < length; k++)
+        for (int32_t row = 0; row < matrix->width[parents[k]]; row++)
+            members[n++] = matrix->first[parents[k]] + row;
+    return n;
+}
+
+int family_pivots(const block_matrix *matrix, const int32_t *families, size_t n_families, size_t length,
+                  double *shares, int32_t *rows, double *least)
+{
+    size_t longest = 1, before = 0;
+    uint64_t work = 0;
+    for (size_t f = 0; f < n_families; f++) {
+        size_t n = 0;
+        for (size_t k = 0; k < length; k++)
+            n += (size_t)matrix->width[families[f * length + k]];
+        longest = n > longest ? n : longest;
+    }
+    double *factor = malloc(longest * longest * sizeof(double)), *pivots = malloc(longest * sizeof(double));
+    int32_t *parents = malloc(length * sizeof(int32_t)), *members = malloc(longest * sizeof(int32_t)),
+            *last = malloc(longest * sizeof(int32_t));
+    const int done = factor != NULL && pivots != NULL && parents != NULL && members != NULL && last != NULL;
+    for (size_t f = 0; done && f < n_families; f++) {
+        const int32_t *family = families + f * length;
+        const size_t n = expand_family(matrix, family, length, parents, members);
+        const size_t own = (size_t)matrix->width[family[0]];
+        size_t i = 0;
+        /* Rows that the last family began with, too, are there already. */
+        while (i < n && i < before && members[i] == last[i])
+            i++;
+        for (; i < n; i++)
+            pivots[i] = factor_row(factor, longest, i, matrix->correlation + (size_t)members[i] * matrix->size,
+                                   members, 0);
+        least[f] = 1;
+        for (i = 0; i < n; i++)
+            least[f] = pivots[i] < least[f] ? pivots[i] : least[f];
+        for (i = n - own; i < n; i++) {
+            *shares++ = pivots[i];
+            *rows++ = members[i];
+        }
+        int32_t *spare = last;
+        last = members;
+        members = spare;
+        before = n;
+        if (stop_after(&work, 1 + n * n * n / 3))
+            break;
+    }
+    free(factor);
+    free(pivots);
+    free(parents);
+    free(members);
+    free(last);
+    return done;
+}
+
 int partial_slopes(const double *correlation, size_t size, const int32_t *members, size_t n_sets,
                    size_t length, double *slopes, double *least)
 {
@@ -126,31 +195,73 @@ static int64_t rounded_mean(__int128 sum, int64_t n)
     return (int64_t)(twice < 0 && mean * 2 * n != twice ? mean - 1 : mean);
 }
 
-static void add_up(group_sums *sums, const int32_t *group, size_t n_rows, size_t n_groups,
-                   const int64_t *const *columns, size_t n_columns, const int64_t *weights)
+static void centre_sums(group_sums *sums, size_t n_groups, size_t n_columns)
 {
-    for (size_t r = 0; r < n_rows && !stop_at_step(r); r++)
-        sums->counts[group[r]] += weights ? weights[r] : 1;
-    for (size_t c = 0; c < n_columns; c++)
-        for (size_t r = 0; r < n_rows && !stop_at_step(r); r++)
-            sums->sums[(size_t)group[r] * n_columns + c] +=
-                (__int128)columns[c][r] * (weights ? weights[r] : 1);
     for (size_t g = 0; g < n_groups; g++)
         for (size_t c = 0; c < n_columns && sums->counts[g]; c++) {
             size_t at = g * n_columns + c;
             sums->centres[at] = rounded_mean(sums->sums[at], sums->counts[g]);
             sums->sums[at] -= (__int128)sums->centres[at] * sums->counts[g];
         }
+}
+
+static void add_up_weighted(group_sums *sums, const int32_t *group, size_t n_rows, size_t n_groups,
+                            const int64_t *const *columns, size_t n_columns, const int64_t *weights)
+{
+    for (size_t r = 0; r < n_rows && !stop_at_step(r); r++)
+        sums->counts[group[r]] += weights[r];
+    for (size_t c = 0; c < n_columns; c++)
+        for (size_t r = 0; r < n_rows && !stop_at_step(r); r++)
+            sums->sums[(size_t)group[r] * n_columns + c] += (__int128)columns[c][r] * weights[r];
+    centre_sums(sums, n_groups, n_columns);
     size_t triangle = n_columns * (n_columns + 1) / 2;
     for (size_t r = 0; r < n_rows && !stop_at_step(r); r++) {
         const int64_t *centres = sums->centres + (size_t)group[r] * n_columns;
         __int128 *products = sums->products + (size_t)group[r] * triangle;
         for (size_t i = 0; i < n_columns; i++) {
-            __int128 value = (__int128)(columns[i][r] - centres[i]) * (weights ? weights[r] : 1);
+            __int128 value = (__int128)(columns[i][r] - centres[i]) * weights[r];
             for (size_t j = 0; j <= i; j++)
                 *products++ += value * (columns[j][r] - centres[j]);
         }
     }
+}
+
+/* The same where rows count once: products of two integers of 64 bits, and of a known number of columns. */
+LANE_INLINE void add_up_of(group_sums *sums, const int32_t *group, size_t n_rows, size_t n_groups,
+                           const int64_t *const *columns, const size_t n_columns)
+{
+    const size_t triangle = n_columns * (n_columns + 1) / 2;
+    for (size_t r = 0; r < n_rows && !stop_at_step(r); r++) {
+        __int128 *of_group = sums->sums + (size_t)group[r] * n_columns;
+        sums->counts[group[r]]++;
+        for (size_t c = 0; c < n_columns; c++)
+            of_group[c] += columns[c][r];
+    }
+    centre_sums(sums, n_groups, n_columns);
+    for (size_t r = 0; r < n_rows && !stop_at_step(r); r++) {
+        const int64_t *centres = sums->centres + (size_t)group[r] * n_columns;
+        __int128 *products = sums->products + (size_t)group[r] * triangle;
+        for (size_t i = 0; i < n_columns; i++) {
+            const int64_t value = columns[i][r] - centres[i];
+            for (size_t j = 0; j <= i; j++)
+                *products++ += (__int128)value * (columns[j][r] - centres[j]);
+        }
+    }
+}
+
+static void add_up(group_sums *sums, const int32_t *group, size_t n_rows, size_t n_groups,
+                   const int64_t *const *columns, size_t n_columns, const int64_t *weights)
+{
+    if (weights != NULL)
+        add_up_weighted(sums, group, n_rows, n_groups, columns, n_columns, weights);
+    else if (n_columns == 1)
+        add_up_of(sums, group, n_rows, n_groups, columns, 1);
+    else if (n_columns == 2)
+        add_up_of(sums, group, n_rows, n_groups, columns, 2);
+    else if (n_columns == 3)
+        add_up_of(sums, group, n_rows, n_groups, columns, 3);
+    else
+        add_up_of(sums, group, n_rows, n_groups, columns, n_columns);
 }
 
 /* The share of its variance that is left of each column given those before; the least of them. The

@@ -12,6 +12,20 @@
 int cholesky_pivots(const double *correlation, size_t size, const int32_t *members, const int64_t *starts,
                     size_t n_sets, double floor, double *pivots);
 
+/* Columns that stand for neighbouring rows of the matrix: column j for width[j] of them, from first[j] on. */
+typedef struct {
+    const double *correlation;
+    size_t size;
+    const int32_t *first, *width;
+    const int32_t *ranks; /* parents are regressed on in ascending order of these */
+} block_matrix;
+
+/* For each of n_families rows child, *parents of `length` columns: the shares of the variances of the child's
+   rows of the matrix that are left given those of all parents and its own before, the positions of these rows
+   (family after family), and the least share of a variance on the way. Returns 0 without memory. */
+int family_pivots(const block_matrix *matrix, const int32_t *families, size_t n_families, size_t length,
+                  double *shares, int32_t *rows, double *least);
+
 /* For each row *Z, x, y of n_sets sets of `length` members: r/sqrt(1 - r^2) of the partial correlation r
    of x and y given Z, and the least share of a variance that was divided by or is left.
    Returns 0 without memory. */

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from gml.counts.counter import Counter, TableSet
 from gml.data.dataset import Dataset
 from gml.data.resampling import distinct_codes, distinct_rows, fold_counts
+from gml.data.row_groups import configurations_at
 from gml.model.conditional.terms import FieldTerms, Scope, Table, Vector
 from gml.name_order import NameOrder
 from gml.resources import require_memory
@@ -144,9 +145,7 @@ class PartRows:
 
     def _observed(self, scope: Scope, shape: tuple[int, ...], counts: Vector) -> Table:
         """How often each cell of a term was seen."""
-        cells = np.zeros(len(counts), dtype=np.int64)
-        for name, size in zip(scope, shape, strict=True):
-            cells = cells * size + self._column(name)
+        cells = configurations_at(shape, [self._column(name) for name in scope], len(counts))
         table = np.bincount(cells, weights=counts, minlength=int(np.prod(shape)))
         return table.astype(np.float64).reshape(shape)
 

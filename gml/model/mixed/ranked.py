@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gml.data.dataset import Variable
 from gml.model.mixed.lines import Array, Line, picked
 from gml.model.network import CPT, Network
-from gml.model.regressions import ConditionalGaussian, LinearGaussian
+from gml.model.regressions import NumberCpd
 from gml.name_order import NameOrder
 
 
@@ -81,13 +81,11 @@ class RankedNetwork:
         table = cpt.table.reshape([*shape, cpt.n_levels]).transpose([*places, len(places)])
         return Table(tuple(labels), np.ascontiguousarray(table))
 
-    def _regression(self, cpd: LinearGaussian | ConditionalGaussian) -> Regression:
-        lines = (cpd,) if isinstance(cpd, LinearGaussian) else cpd.regressions
-        parents = tuple(parent for parent in cpd.parents if not parent.is_continuous)
-        numbers = tuple(parent for parent in cpd.parents if parent.is_continuous)
-        labels, places = self._by_rank(parents)
-        on, order = self._by_rank(numbers)
-        shape = [len(parent.levels or ()) for parent in parents]
+    def _regression(self, cpd: NumberCpd) -> Regression:
+        lines = cpd.regressions
+        labels, places = self._by_rank(cpd.label_parents)
+        on, order = self._by_rank(cpd.number_parents)
+        shape = [len(parent.levels or ()) for parent in cpd.label_parents]
 
         def by_configuration(figures: Iterable[float]) -> Array:
             found = np.array(list(figures), dtype=np.float64)

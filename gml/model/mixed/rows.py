@@ -29,6 +29,8 @@ Codes = NDArray[np.int64]
 # Figures that the arrays of one block of rows may have.
 _BLOCK_CELLS = 1 << 21
 _MOST_ROWS = 1 << 14
+# Its weight, its mean and its standard deviation.
+_BYTES_PER_COMPONENT = 3 * 8
 
 
 class MixedRowAnswers(NamedTuple):
@@ -66,34 +68,41 @@ class MixedRows:
         if both:
             raise UsageError(f"{quote(both[0])} is both observed and asked for")
         n_rows = len(evidence)
+        labels = [k for k in self._targets if k in net.tables]
+        held = 8 * n_rows * (1 + sum(net.sizes[k] for k in labels))
+        require_memory(held, self._max_memory, "the answers to all rows")
         log_p = np.full(n_rows, -math.inf)
-        tables = {
-            k: np.full((n_rows, net.sizes[k]), np.nan) for k in self._targets if k in net.tables
-        }
+        tables = {k: np.full((n_rows, net.sizes[k]), np.nan) for k in labels}
         parts: dict[int, list[tuple[NDArray[np.int64], Components]]] = {
             k: [] for k in self._targets if k in net.regressions
         }
+        widest = dict.fromkeys(parts, 0)
         done = 0
-        for rows, found in self._by_pattern(nodes, evidence):
-            log_p[rows] = found.log_evidence
-            for k, table in tables.items():
-                table[rows] = found.tables[net.names[k]]
-            for k, own in parts.items():
-                own.append((rows, found.numbers[net.names[k]]))
-            done += len(rows)
-            reporter().advance("rows", done, n_rows)
+        for rows, plan in self._by_pattern(nodes, evidence):
+            # What this pattern adds, and one table for all rows with as many components as any has.
+            widths = {k: plan.width(k) for k in parts}
+            held += _BYTES_PER_COMPONENT * len(rows) * sum(widths.values())
+            widest = {k: max(widest[k], width) for k, width in widths.items()}
+            whole_tables = _BYTES_PER_COMPONENT * n_rows * sum(widest.values())
+            require_memory(held + whole_tables, self._max_memory, "the mixtures of all rows")
+            for some, found in plan.blocks(nodes, evidence, rows):
+                log_p[some] = found.log_evidence
+                for k, table in tables.items():
+                    table[some] = found.tables[net.names[k]]
+                for k, own in parts.items():
+                    own.append((some, found.numbers[net.names[k]]))
+                done += len(some)
+                reporter().advance("rows", done, n_rows)
         return MixedRowAnswers(
             {net.names[k]: table for k, table in tables.items()},
-            {net.names[k]: self._gathered(n_rows, own) for k, own in parts.items()},
+            {net.names[k]: self._gathered(n_rows, own, widest[k]) for k, own in parts.items()},
             log_p,
         )
 
     def _gathered(
-        self, n_rows: int, parts: Sequence[tuple[NDArray[np.int64], Components]]
+        self, n_rows: int, parts: Sequence[tuple[NDArray[np.int64], Components]], width: int
     ) -> Components:
         """One table of components for all rows."""
-        width = max((part.weight.shape[1] for _, part in parts), default=1)
-        require_memory(3 * 8 * n_rows * width, self._max_memory, "the mixtures of all rows")
         whole_table = Components(
             np.zeros((n_rows, width)), np.zeros((n_rows, width)), np.ones((n_rows, width))
         )
@@ -104,21 +113,18 @@ class MixedRows:
 
     def _by_pattern(
         self, nodes: Sequence[int], evidence: NDArray[np.float64]
-    ) -> Iterator[tuple[NDArray[np.int64], MixedRowAnswers]]:
+    ) -> Iterator[tuple[NDArray[np.int64], _PatternPlan]]:
+        """The rows that observe the same nodes, and what to do with them."""
         seen = ~np.isnan(evidence)
         patterns, of_row = np.unique(seen, axis=0, return_inverse=True)
         of_row = of_row.reshape(-1)
         for number, pattern in enumerate(patterns):
             rows = np.flatnonzero(of_row == number)
-            known = np.flatnonzero(pattern).tolist()
-            plan = _PatternPlan(
-                self._net, self._logs, [nodes[k] for k in known], self._targets, self._max_memory
+            observed = [nodes[k] for k in np.flatnonzero(pattern).tolist()]
+            yield (
+                rows,
+                _PatternPlan(self._net, self._logs, observed, self._targets, self._max_memory),
             )
-            size = plan.rows_at_once
-            for start in range(0, len(rows), size):
-                part = rows[start : start + size]
-                columns = {nodes[k]: evidence[part, k] for k in known}
-                yield part, plan.answers(columns, len(part))
 
 
 class _PatternPlan:
@@ -134,6 +140,7 @@ class _PatternPlan:
     ) -> None:
         self._net = net
         self._logs = logs
+        self._observed = observed
         self._single = {k: 0 for k in net.labels if net.sizes[k] == 1}
         self._targets = targets
         seen = {*observed, *self._single}
@@ -166,7 +173,21 @@ class _PatternPlan:
         cells = max(plan.cells for plan in plans) + 3 * max(part.cells for part in sums)
         cells += sum(math.prod(net.sizes[j] for j in scope) for scope in scopes)
         budget = min(_BLOCK_CELLS, budget_in_force(max_memory) // 8)
-        self.rows_at_once = max(1, min(_MOST_ROWS, budget // cells))
+        self._rows_at_once = max(1, min(_MOST_ROWS, budget // cells))
+
+    def width(self, number: int) -> int:
+        """The number of components of the mixture of a number."""
+        net = self._net
+        return math.prod(net.sizes[j] for j in self._around[number].labels[number])
+
+    def blocks(
+        self, nodes: Sequence[int], evidence: NDArray[np.float64], rows: NDArray[np.int64]
+    ) -> Iterator[tuple[NDArray[np.int64], MixedRowAnswers]]:
+        """Answer these rows of evidence, some at a time."""
+        for start in range(0, len(rows), self._rows_at_once):
+            some = rows[start : start + self._rows_at_once]
+            columns = {k: evidence[some, nodes.index(k)] for k in self._observed}
+            yield some, self.answers(columns, len(some))
 
     def answers(self, columns: Mapping[int, Array], n_rows: int) -> MixedRowAnswers:
         """Return what rows say that have these values of the observed nodes."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gml.errors import counted
 from gml.model.configurations import configuration
 from gml.model.network import CPT, Cpd
-from gml.model.regressions import ConditionalGaussian, LinearGaussian
+from gml.model.regressions import LinearGaussian
 from gml.pictures.picture import Picture
 from gml.pictures.plots.axes import (
     HEADING_ROOM,
@@ -79,13 +79,12 @@ def cpt_intervals(cpt: Cpd, theme: Theme = LIGHT, *, level: float | None = None)
     >>> cpt_intervals(net.cpd("dysp"), level=0.95).title
     'dysp given bronc, either'
     """
-    if isinstance(cpt, ConditionalGaussian):
-        estimates = _estimates(has_intervals=cpt.has_intervals, level=level)
-        return regressions_plot(cpt, theme, title=_title(cpt), estimates=estimates)
-    estimates = _estimates(has_intervals=cpt.intervals is not None, level=level)
+    if isinstance(cpt, CPT):
+        return _table(cpt, theme, _estimates(has_intervals=cpt.intervals is not None, level=level))
+    estimates = _estimates(has_intervals=cpt.has_intervals, level=level)
     if isinstance(cpt, LinearGaussian):
         return _regression(cpt, theme, estimates)
-    return _table(cpt, theme, estimates)
+    return regressions_plot(cpt, theme, title=_title(cpt), estimates=estimates)
 
 
 def _estimates(*, has_intervals: bool, level: float | None) -> str:

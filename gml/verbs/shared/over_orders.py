@@ -75,6 +75,8 @@ class Posterior:
                 reporter().warn(
                     f"stopped by {parameter('max_seconds')}: the orders sampled so far are averaged"
                 )
+        for remark in score.remarks():
+            reporter().warn(remark)
         averaged = average_probabilities(
             posterior.names,
             posterior.edges,
