@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import resource
 import subprocess
 import sys
 import tempfile
@@ -70,8 +71,8 @@ def own(graph, data, restarts):
     return time.process_time() - began, found
 
 
-def peer(python, graph, data):
-    """CPU seconds of pyAgrum's EM, and the log-likelihood of what it found; None if it was cut."""
+def peer(python, graph, data, cut):
+    """CPU seconds of pyAgrum's EM, and whether it ended; None if it failed."""
     arcs = [
         (graph.names[i], graph.names[j])
         for j, parents in enumerate(graph.parent_sets())
@@ -81,14 +82,20 @@ def peer(python, graph, data):
         path = Path(folder) / "rows.csv"
         write(data, path)
         command = [python, "-c", PEER, str(path), json.dumps(arcs), json.dumps(graph.names)]
+        before = _of_children()
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=CUT, check=False)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=cut, check=False)
         except subprocess.TimeoutExpired:
-            return None
+            return _of_children() - before, False
     if done.returncode:
         sys.stderr.write(done.stderr)
         return None
-    return json.loads(done.stdout)["seconds"]
+    return json.loads(done.stdout)["seconds"], True
+
+
+def _of_children():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def alarm_like(n):
@@ -119,6 +126,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--python", default=None)
     parser.add_argument("--rows", default="1000,10000")
+    parser.add_argument("--cut", type=float, default=CUT, help="seconds after which pyAgrum is cut")
     chosen = parser.parse_args()
     graph = gml.read_graph("sample_data/asia.dot")
     net = gml.fit(gml.read("sample_data/asia.csv"), graph)
@@ -127,8 +135,11 @@ def main():
         data = with_holes(net.sample(n, seed=1), 0.2)
         many, _ = own(graph, data, 20)
         once, _ = own(graph, data, 1)
-        other = None if chosen.python is None else peer(chosen.python, graph, data)
-        shown = "over 600 or failed |" if other is None else f"{other:.1f} | {other / once:.0f}"
+        other = chosen.python and peer(chosen.python, graph, data, chosen.cut)
+        shown = "failed |"
+        if other:
+            over = "" if other[1] else "over "
+            shown = f"{over}{other[0]:.1f} | {over}{other[0] / once:.0f}"
         print(f"| {n} | {many:.3f} | {once:.3f} | {shown} |", flush=True)
     print("\n| rows of 37 columns | starts | CPU s | wall s | steps | times best |")
     print("|---|---|---|---|---|---|")
