@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gml.kernel import reference
+from gml.model.em import large_parts
 from gml.model.em.table_layout import layout_of
 from tests.incomplete_rows import with_holes
 from tests.networks import random_net
@@ -74,3 +75,30 @@ def test_more_than_allowed_is_refused():
     layout, columns, weights, n, _ = rows_of(4)
     for kernel in (compiled, reference):
         assert kernel.missing_parts(layout, columns, weights, n, False, 100) is None
+
+
+@pytest.mark.parametrize("seed", range(2, 14))
+def test_junction_trees_agree(seed, monkeypatch):
+    """Both kernels, and enumeration."""
+    monkeypatch.setattr(large_parts, "MOST_STATES", 1)
+    layout, columns, weights, n, tables = rows_of(seed)
+    parts = reference.missing_parts(layout, columns, weights, n, True, ROOM)
+    names = tuple(f"n{k}" for k in range(len(columns)))
+    small, large = large_parts.split_parts(layout, parts, names, ROOM)
+    totals = {kernel: np.zeros(layout.n_cells) for kernel in (compiled, reference)}
+    worths = dict.fromkeys(totals, 0.0)
+    for tree in large.trees:
+        steps = tree.steps
+        for kernel, counts in totals.items():
+            program = kernel.Elimination(steps.code, steps.starts, steps.room, len(columns))
+            log_p, out = np.empty(len(tree.bases)), np.empty(tree.most_levels)
+            program.expectations(tables, tree.bases, tree.weights, tree.offsets, out, counts, log_p)
+            worths[kernel] += float(tree.weights @ log_p)
+    assert totals[compiled] == pytest.approx(totals[reference], rel=1e-12)
+    wanted = np.zeros(layout.n_cells)
+    enumerated = reference.expected_counts(layout, parts, 0, parts.n_questions, tables, wanted)
+    rest = np.zeros(layout.n_cells)
+    certain = reference.expected_counts(layout, small, 0, small.n_questions, tables, rest)
+    assert totals[compiled] + rest == pytest.approx(wanted, rel=1e-11)
+    for worth in worths.values():
+        assert worth + certain.log_likelihood == pytest.approx(enumerated.log_likelihood, rel=1e-11)
