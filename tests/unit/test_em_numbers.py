@@ -287,7 +287,7 @@ def test_a_large_mean_keeps_its_digits():
     )
 
 
-@pytest.mark.parametrize("left", [1e-2, 1e-4])
+@pytest.mark.parametrize("left", [1e-1, 1e-2])
 def test_numbers_that_nearly_follow_from_others_keep_their_digits(left):
     rng = np.random.default_rng(27)
     a, b = rng.normal(size=(2, 300))
