@@ -14,7 +14,9 @@ A climb has ended when, by Aitken's extrapolation, what is left is nothing: with
 a parameter still changes by |θ₂ − θ₁|·ρ/(1 − ρ), and the objective, whose gains shrink by ρ², gains
 (f(θ₁) − f(θ₀))·ρ²/(1 − ρ²). Both must be below 1e-9, the second relative to the objective. An
 extrapolation leaves little of what changes slowly, so that ρ is too small right after it: plain
-steps of EM have to confirm the end. What changes by no more than rounding has ended, too.
+steps of EM have to confirm the end. What changes by no more than rounding has ended, too; and so
+has a climb that gained nothing in 200 steps and changed by less than 1e-10 in the last, where
+rounding keeps parameters in motion.
 
 Of several starts the highest end counts; of ends that are equal but for rounding, that of the
 earlier start. How high an end is shows long before its parameters stand still: so climbs from
@@ -40,6 +42,8 @@ MOST_STEPS = 100_000
 _CONFIRMING_STEPS = 5
 _CONFIRMING_HEIGHT = 2
 _LONGER = 4.0
+# A climb that is no higher after so many steps is at its end.
+_IDLE_STEPS = 200
 # Sums of many terms differ by this much of their size when nothing has changed.
 _ROUNDING = 1e-13
 # Ends that differ by less, as a share of their size, are the same.
@@ -171,6 +175,8 @@ class _Climber:
         self._steps = 0
         self._objectives: list[float] = []
         self._left = _Left(math.inf, math.inf)
+        self._highest = -math.inf
+        self._idle_since = 0
 
     def run(self, start: Vector, confirming_steps: int) -> Climb:
         at = start
@@ -185,6 +191,10 @@ class _Climber:
                     confirmed += 1
                     at, here = here.parameters, ahead
                     continue
+                moved = float(np.abs(ahead.parameters - here.parameters).max(initial=0.0))
+                if self._is_idle(ahead.objective) and moved <= TOLERANCE / 10:
+                    self._left = _Left(0.0, moved)
+                    break
                 confirmed = 0
                 self._objectives.append(ahead.objective)
                 at, here = self._further(at, here, ahead)
@@ -198,6 +208,13 @@ class _Climber:
         check_stopped()
         self._steps += 1
         return self._problem.step(at)
+
+    def _is_idle(self, objective: float) -> bool:
+        """Whether nothing was gained for long."""
+        if not objective <= self._highest + _ROUNDING * abs(objective):
+            self._highest = objective
+            self._idle_since = self._steps
+        return self._steps - self._idle_since > _IDLE_STEPS
 
     def _is_over(self) -> bool:
         return self._steps >= self._most_steps or self._deadline.passed
