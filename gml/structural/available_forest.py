@@ -3,8 +3,8 @@
 Rows that a model without edges completes look as if nothing depended on anything, and where much is
 missing no search finds more in them. What two columns say of one another needs no model: the gain
 of an edge is the local score of y given x less that of y alone, on the rows that have both. The
-forest of largest gain (Kruskal, ties by name) is directed away from the first name of each tree; where
-numbers may not be parents of labels, an edge between the two leads to the number.
+forest of largest gain (Kruskal, ties by name) is directed away from the first name of each tree;
+where numbers may not be parents of labels, an edge between the two leads to the number.
 """
 
 from __future__ import annotations

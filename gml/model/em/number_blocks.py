@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.data.row_groups import configurations_at
 from gml.errors import listing
-from gml.model.configurations import configurations_at
 from gml.model.em.number_families import Families
 from gml.model.em.number_rows import NumberRows
 from gml.resources import require_memory

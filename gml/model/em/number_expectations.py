@@ -23,8 +23,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.data.row_groups import configurations_at
 from gml.kernel.pool import in_order
-from gml.model.configurations import configurations_at
 from gml.model.em.climbing import Collapsed
 from gml.model.em.number_blocks import Block, HoleClass
 from gml.model.em.number_components import Work, work_of
