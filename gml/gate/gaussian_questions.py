@@ -27,6 +27,17 @@ NOTHING_KEPT = (
     "the model keeps nothing of the rows that it was fitted on (an older version made it, or the "
     "rows counted in part), so tables, edges, drift and fit cannot be compared; fit it again"
 )
+OF_EM = (
+    "regressions that EM fitted to incomplete rows keep nothing of these, so that their tables, "
+    "edges and fit cannot be compared"
+)
+
+
+def notes_on_kept(net: BayesNet, lacking: bool) -> list[str]:
+    """Say that regressions cannot be compared with rows, and why, where that is so."""
+    if not lacking:
+        return []
+    return [OF_EM if isinstance(net.learning.get("em"), dict) else NOTHING_KEPT]
 
 
 def gaussian_questions(
@@ -61,4 +72,4 @@ def gaussian_questions(
         if errors is not None:
             unlikely = least_likely_rows(net, near, errors, settings.unlikely_rows)
     lacking = [c for c in net.cpds if isinstance(c, LinearGaussian) and c.rows is None]
-    return Asked(questions, unlikely, [*notes, *([NOTHING_KEPT] if lacking else [])])
+    return Asked(questions, unlikely, [*notes, *notes_on_kept(net, bool(lacking))])

@@ -17,7 +17,7 @@ from gml.gate.asked import Asked
 from gml.gate.check import UnlikelyRow
 from gml.gate.clique_tables import has_counts
 from gml.gate.families import family_counts
-from gml.gate.gaussian_questions import NOTHING_KEPT
+from gml.gate.gaussian_questions import notes_on_kept
 from gml.gate.gaussian_schema import number_schema_checks
 from gml.gate.level_questions import column_counts
 from gml.gate.margins import column_margins
@@ -97,7 +97,7 @@ def mixed_questions(
     if not has_counts(labels):
         notes = [*notes, "the model has no counts, and so its tables are taken as exact"]
     margins = column_margins(labels, columns, families)
-    return Asked(questions, unlikely, [*notes, *([NOTHING_KEPT] if lacking else [])], margins)
+    return Asked(questions, unlikely, [*notes, *notes_on_kept(net, lacking)], margins)
 
 
 def _schema(
