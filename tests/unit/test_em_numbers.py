@@ -287,6 +287,24 @@ def test_a_large_mean_keeps_its_digits():
     )
 
 
+@pytest.mark.parametrize("left", [1e-2, 1e-4])
+def test_numbers_that_nearly_follow_from_others_keep_their_digits(left):
+    rng = np.random.default_rng(27)
+    a, b = rng.normal(size=(2, 300))
+    table = np.column_stack([a, b, a + b + left * rng.normal(size=300), a - b])
+    table[:, 3] += rng.normal(size=300)
+    table[rng.random(table.shape) < 0.2] = np.nan
+    found = normal_em(table)
+    assert found.climb.converged
+    assert np.diff(found.climb.objectives).min() >= -1e-11 * abs(found.log_likelihood)
+    turned = normal_em(table[:, ::-1])
+    assert turned.log_likelihood == pytest.approx(found.log_likelihood, rel=1e-10)
+    net = fit_once(full_graph("cadb"), numbers(table))
+    assert net.report.log_likelihood == pytest.approx(found.log_likelihood, rel=1e-10)
+    slopes = np.linalg.solve(found.covariance[:2, :2], found.covariance[:2, 2])
+    np.testing.assert_allclose(slopes, 1, atol=4 * left / math.sqrt(300))
+
+
 def test_a_monotone_pattern_has_the_closed_form():
     # Little & Rubin (2002), section 7.2: regressions on the rows that have them.
     rng = np.random.default_rng(15)

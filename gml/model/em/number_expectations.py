@@ -3,8 +3,9 @@
 With the errors of the regressions in standard deviations, W x − c, the numbers x_M that a row lacks
 have the precision Λ = W_Mᵀ W_M and the mean −Λ⁻¹ W_Mᵀ (W_O x_O − c) given the others (Little &
 Rubin 2002, ch. 11.2; Lauritzen 1992 for each configuration of labels). No variances are subtracted
-from one another, and Λ is as small as the holes are few. Where these means are filled in, the
-squared errors are the smallest that there are, so that
+from one another, and Λ is as small as the holes are few; where some number nearly follows from
+others, the least squares are solved with W_M itself, which keeps twice the digits. Where these
+means are filled in, the squared errors are the smallest that there are, so that
 
     ln p(x_O) = Σ_families (−½ ln 2π − ln σ) − ½ ‖W x − c‖² + ½ |M| ln 2π − ½ ln |Λ|.
 
@@ -25,7 +26,7 @@ from numpy.typing import NDArray
 from gml.kernel.pool import in_order
 from gml.model.configurations import configurations_at
 from gml.model.em.climbing import Collapsed
-from gml.model.em.number_blocks import Block
+from gml.model.em.number_blocks import Block, HoleClass
 from gml.model.em.number_components import Work, work_of
 from gml.model.em.number_families import Families, Parameters, Regressions, Statistics
 from gml.model.em.number_rows import MISSING, NumberRows
@@ -38,6 +39,9 @@ LOG_TWO_PI = math.log(2 * math.pi)
 # Figures that a thread works on before its sums are added up.
 _TASK_CELLS = 1 << 22
 _MOST_TASKS = 64
+# Where the precision of a number is larger, on scales on which its variance is about 1, an inverse
+# of Λ would lose too many of the digits of what is left.
+_STEEP = 1e3
 
 
 class Filled(NamedTuple):
@@ -150,17 +154,17 @@ class Expectation:
         covariances = []
         if block.holes:
             precision = errors.T @ errors
-            pull = x @ precision - constants @ errors
-            for rows, patterns, of_row in block.holes:
-                k = patterns.shape[1]
-                inverse, log_determinant = _inverses(
-                    precision[patterns[:, :, None], patterns[:, None, :]]
+            is_steep = float(np.diag(precision).max()) > _STEEP
+            away = x @ errors.T - constants if is_steep else x @ precision - constants @ errors
+            solve = _by_reflections if is_steep else _by_inverses
+            for holes in block.holes:
+                rows, patterns, of_row = holes
+                solved = solve(errors if is_steep else precision, away, holes)
+                x[rows[:, None], patterns[of_row]] = solved.x
+                log_density[rows] += (
+                    0.5 * (patterns.shape[1] * LOG_TWO_PI - solved.log_determinant)[of_row]
                 )
-                places = patterns[of_row]
-                away = pull[rows[:, None], places]
-                x[rows[:, None], places] = -np.einsum("rij,rj->ri", inverse[of_row], away)
-                log_density[rows] += 0.5 * (k * LOG_TWO_PI - log_determinant[of_row])
-                covariances.append(inverse)
+                covariances.append(solved.covariance)
         left = x @ errors.T - constants
         log_density -= 0.5 * np.einsum("ri,ri->r", left, left)
         return Filled(x, log_density, tuple(covariances))
@@ -172,6 +176,34 @@ def log_weights(block: Block, at: Parameters, densities: Sequence[Array]) -> Arr
     for j, row, level in block.tables:
         logs = logs + np.log(at.tables[j][row, level])
     return np.column_stack(densities)[:, block.of_config] + logs
+
+
+class _Solved(NamedTuple):
+    """What rows lack: means by row, covariance and ln of the determinant of Λ by pattern."""
+
+    x: Array
+    covariance: Array
+    log_determinant: Array
+
+
+def _by_inverses(precision: Array, pull: Array, holes: HoleClass) -> _Solved:
+    """Invert Λ for each pattern; `pull` is Wᵀ (W_O x_O − c)."""
+    rows, patterns, of_row = holes
+    inverse, log_determinant = _inverses(precision[patterns[:, :, None], patterns[:, None, :]])
+    away = pull[rows[:, None], patterns[of_row]]
+    x = -np.einsum("rij,rj->ri", inverse[of_row], away)
+    return _Solved(x, inverse, log_determinant)
+
+
+def _by_reflections(errors: Array, away: Array, holes: HoleClass) -> _Solved:
+    """Solve the least squares with W_M = Q R for each pattern; `away` is W_O x_O − c."""
+    rows, patterns, of_row = holes
+    q, r = np.linalg.qr(errors.T[patterns].transpose(0, 2, 1))
+    back = np.linalg.inv(r)
+    turned = np.einsum("rqk,rq->rk", q[of_row], away[rows])
+    x = -np.einsum("rij,rj->ri", back[of_row], turned)
+    sizes = np.abs(np.einsum("pii->pi", r))
+    return _Solved(x, back @ back.transpose(0, 2, 1), 2 * np.log(sizes).sum(axis=1))
 
 
 def _inverses(matrices: Array) -> tuple[Array, Array]:
