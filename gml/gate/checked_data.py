@@ -290,22 +290,16 @@ def _require_rows(rows: int, path: str) -> None:
 def _left_out(options: ReadOptions, net: CheckedModel) -> tuple[str, ...]:
     """The columns of the model that the options leave out, or that never were columns."""
     chosen = net.names if options.columns is None else options.columns
-    hidden = net.graph.hidden
-    return tuple(
-        name
-        for name in net.names
-        if name not in chosen or name in options.exclude or name in hidden
-    )
+    without = {*options.exclude, *net.graph.hidden}
+    return tuple(name for name in net.names if name not in chosen or name in without)
 
 
 def _policy_of_fit(net: CheckedModel) -> str:
-    """How missing values were treated; if that is not known, there were none.
-
-    What EM expects in the place of missing values is no row: those that were seen are compared.
-    """
+    """How missing values were treated; if that is not known, there were none."""
     recorded = net.learning.missing
-    policy = None if recorded is None else recorded.policy
-    return "available" if policy in (None, EM) else policy
+    policy = (None if recorded is None else recorded.policy) or "available"
+    # What EM expects in the place of missing values is no row: those that were seen are compared.
+    return "available" if policy == EM else policy
 
 
 def _declared(schema: Schema, net: CheckedModel) -> dict[str, tuple[str, ...]]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from gml.counts.counter import Counter, rows_counted
-from gml.data.dataset import Dataset
-from gml.data.options import EM, ReadingKeywords, Undeclared, names_of, reading_options
+from gml.data.options import EM, names_of
 from gml.errors import GraphError, UsageError, listing, parameter, require_whole, unknown_name
 from gml.graph.graph import Graph
 from gml.parameters import FOR_LABELS
@@ -25,14 +24,13 @@ from gml.verbs.shared.chosen_methods import (
 from gml.verbs.shared.data_input import (
     Data,
     is_read,
-    name_of,
     open_data,
     require_whole_rows,
 )
 from gml.verbs.shared.declared_columns import DeclaredColumns
 from gml.verbs.shared.em_scores import EM_SCORES, em_requests, em_scored, refuse_beside_em
 from gml.verbs.shared.graph_input import GivenGraph, GraphLike, declared_columns, given_graph
-from gml.verbs.shared.holdout_input import open_holdout
+from gml.verbs.shared.holdout_input import Splits, splits_of
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.result_frames import frame_of, html_of_rows, shown_rows
 from gml.verbs.shared.swapped import answers_swapped
@@ -47,8 +45,6 @@ from gml.verbs.shared.undirected_scores import (
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Splits = Callable[[], Iterable[tuple[Dataset | Counter, Dataset | Counter]]]
 
 
 @dataclass(frozen=True, repr=False)
@@ -231,7 +227,7 @@ def score(
     for remark in scores[0].remarks():
         reporter().warn(remark)
     if holdout is not None or folds is not None:
-        splits = _splits(
+        splits = splits_of(
             counter, holdout, folds, seed or 0, given[0], declared, undeclared, reading
         )
         how = {"prior": prior or default_prior(factors), "ess": options.get("ess", 1.0)}
@@ -388,38 +384,3 @@ def _given_graphs(
         found.append(given)
         factors.append(fitted)
     return found, factors
-
-
-def _splits(
-    counter: Counter,
-    holdout: Data | None,
-    folds: int | None,
-    seed: int,
-    first: GivenGraph,
-    declared: DeclaredColumns,
-    undeclared: Undeclared,
-    reading: Mapping[str, Any],
-) -> Splits:
-    """What to fit on and what to predict, made again for each graph rather than kept."""
-    if folds is not None:
-        from gml.data.resampling import folds as folds_of
-
-        rows = counter.require_rows(parameter("folds"))
-        return lambda: folds_of(rows, folds, seed=seed)
-    from gml.model.heldout import with_common_levels
-
-    assert holdout is not None
-    name = name_of(holdout, "the holdout")
-    predicted = open_holdout(
-        holdout,
-        counter,
-        used=GivenGraph(first.graph, name).columns(),
-        declared=declared,
-        fixed=declared.levels,
-        source=first.name,
-        undeclared=undeclared,
-        reading=reading,
-    )
-    decimal = reading_options(**cast("ReadingKeywords", reading)).decimal
-    split = with_common_levels(counter, predicted, decimal=decimal)
-    return lambda: [split]

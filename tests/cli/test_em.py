@@ -486,6 +486,23 @@ def test_a_model_of_numbers_is_read_as_it_was_written(gml, measured):
     assert sum(map(float, rows)) == pytest.approx(13, abs=1e-3)
 
 
+def test_a_check_says_that_regressions_cannot_be_compared(gml, measured):
+    options = ("--columns", "x,y", "--gaussian", "--missing", "em", "-o", "m.json")
+    assert gml("fit-params", "measured.csv", "line.dot", *options).returncode == 0
+    done = gml("check", "measured.csv", "m.json", "-f", "json")
+    assert done.returncode == 0
+    assert any(
+        "that EM fitted to incomplete rows" in note for note in json.loads(done.stdout)["notes"]
+    )
+
+
+def test_a_bootstrap_is_for_labels(gml, measured):
+    options = ("--numeric", "x,y", "--missing", "em", "--intervals", "0.9", "--bootstrap", "5")
+    done = gml("fit-params", "longer.csv", "mixed.dot", *options)
+    assert done.returncode == 2
+    assert b"--bootstrap is for labels" in done.stderr
+
+
 def test_scores_of_numbers_with_holes(gml, measured):
     done = gml(
         *("score", "measured.csv", "line.dot", "--columns", "x,y", "--numeric", "x,y"),

@@ -29,7 +29,7 @@ def dump_em_text(em: Mapping[str, Any]) -> str:
         left = "" if em.get("converged", True) else ", not converged"
         lines.append(["steps", f"{em['steps']}{left}"])
     if isinstance(em.get("starts"), int):
-        best = em.get("times_best")
+        best = em.get("times_best") if em["starts"] > 1 else None
         reached = f", {best} of which reached the best end" if isinstance(best, int) else ""
         lines.append(["starts", f"{em['starts']}{reached}"])
     return "\n".join(

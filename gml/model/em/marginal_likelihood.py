@@ -38,9 +38,7 @@ def cheeseman_stutz(found: EmFit, ess: float) -> float:
 
 def _log_marginal(counts: NDArray[np.float64], alpha: float) -> float:
     """Σⱼ ln Γ(rα)/Γ(rα+nⱼ) + Σₖ ln Γ(α+nⱼₖ)/Γ(α)."""
-    from scipy.special import gammaln
-
     whole = counts.shape[1] * alpha
-    of_rows = gammaln(whole) - gammaln(whole + counts.sum(axis=1))
-    of_cells = gammaln(alpha + counts) - gammaln(alpha)
-    return float(of_rows.sum() + of_cells.sum())
+    of_rows = [math.lgamma(whole) - math.lgamma(whole + n) for n in counts.sum(axis=1).tolist()]
+    of_cells = [math.lgamma(alpha + n) - math.lgamma(alpha) for n in counts.reshape(-1).tolist()]
+    return math.fsum(of_rows) + math.fsum(of_cells)

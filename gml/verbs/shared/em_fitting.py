@@ -52,6 +52,11 @@ class Incomplete:
         """Fit the distributions of a DAG; `how` are the method and its priors."""
         if intervals is not None and not 0 < intervals < 1:
             raise UsageError(f"{parameter('intervals')} must be between 0 and 1, not {intervals}")
+        if bootstrap is not None and any(v.is_continuous for v in self.rows.variables):
+            raise UsageError(
+                f"{parameter('bootstrap')} is for labels; leave it out, and intervals of numbers "
+                "come from the observed information"
+            )
         by_information = bootstrap is None and not self.is_complete
         found = fit_em(
             dag,
@@ -77,11 +82,6 @@ class Incomplete:
         self, fitted: EmFitted, dag: Graph, level: float, samples: int, how: Mapping[str, Any]
     ) -> EmFitted:
         settings = self.request.settings
-        if any(not isinstance(cpd, CPT) for cpd in fitted.net.cpds):
-            raise UsageError(
-                f"{parameter('bootstrap')} is for labels; leave it out, and intervals of numbers "
-                "come from the observed information"
-            )
         is_bayes = how.get("method") == "bayes"
         net, drawn = with_bootstrap_intervals(
             fitted.net,
