@@ -18,6 +18,7 @@ from gml.kernel.reference.gram import (
     permuted_products,
     squared_distances,
 )
+from gml.kernel.reference.mixture_rows import mixture_rows
 from gml.kernel.reference.order_search import OrderSearch, improve_order, losses_to_go
 from gml.kernel.reference.orders import OrderChain, log_sum_sets, sum_orders
 from gml.kernel.reference.pair_sums import pair_sums
@@ -73,6 +74,7 @@ __all__ = [
     "log_regret",
     "log_sum_sets",
     "losses_to_go",
+    "mixture_rows",
     "normal_quantile",
     "obey",
     "pair_sums",
