@@ -61,6 +61,7 @@ def apply_missing_policy(
     where: str,
     *,
     offer_available: bool = True,
+    offer_em: bool = False,
     declared: Collection[str] = (),
     unweighed: Mapping[str, NDArray[np.bool_]] | None = None,
 ) -> Dataset:
@@ -86,8 +87,11 @@ def apply_missing_policy(
         drop = f"{parameter('missing', 'drop')} (complete rows only)"
         level = "level (a level of their own)"
         available = "available (rows complete in each table)"
-        choices = f"{drop}, {level} or {available}" if offer_available else f"{drop} or {level}"
-        raise DataError(f"{where}: missing values: {per_column}; choose {choices}")
+        em = "em (fit to what was seen of each row)"
+        *first, last = [drop, level] + [available] * offer_available + [em] * offer_em
+        raise DataError(
+            f"{where}: missing values: {per_column}; choose {', '.join(first)} or {last}"
+        )
     if policy == "drop":
         by_name = {dataset.names[j]: mask for j, mask in gaps.items()}
         return _complete_rows(dataset, {**by_name, **(unweighed or {})})

@@ -234,6 +234,7 @@ MISSING = {
     "drop": "leave out rows with a missing value in a column that is used",
     "level": "a last level of its own, named NA",
     "available": "each table uses the rows that are complete in its own columns",
+    "em": "fit-params and score: a model is fitted to what was seen of each row",
 }
 """What is done about missing values, by the name of the choice."""
 
