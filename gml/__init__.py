@@ -91,6 +91,7 @@ if TYPE_CHECKING:
     from gml.verbs.indtest import indtest
     from gml.verbs.maxent import maxent
     from gml.verbs.merge import merge
+    from gml.verbs.mixture import mixture
     from gml.verbs.mrf import mrf
     from gml.verbs.notears import notears
     from gml.verbs.pc import pc
@@ -107,7 +108,7 @@ __version__ = "0.1.0"
 _LEARNING = (
     *("average", "chowliu", "exact", "explain", "ges", "glasso", "hc", "imap", "notears", "pc"),
 )
-_MODELS = ("convert", "crf", "fit_params", "maxent", "mrf", "query", "sample")
+_MODELS = ("convert", "crf", "fit_params", "maxent", "mixture", "mrf", "query", "sample")
 _ABOUT_THEM = ("compare", "draw", "indtest", "report", "score")
 _TABLES = ("check", "count", "help", "merge", "profile", "rake", "verify")
 _HOMES = {verb: f"gml.verbs.{verb}" for verb in _LEARNING + _MODELS + _ABOUT_THEM + _TABLES} | {
@@ -257,6 +258,7 @@ __all__ = [
     "indtest",
     "maxent",
     "merge",
+    "mixture",
     "mrf",
     "notears",
     "pc",

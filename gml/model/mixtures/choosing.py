@@ -152,7 +152,7 @@ def _held_out(
         left_out = MixtureProblem(
             problem.rows.weighing(part), n_classes, model, reference=None, threads=settings.threads
         )
-        total += left_out.log_likelihood(parameters)
+        total += left_out.plain(parameters).objective
     return total
 
 

@@ -106,18 +106,23 @@ def matrices_of(covariances: Vector, n_classes: int, size: int) -> Vector:
     return np.broadcast_to(whole, (n_classes, size, size))
 
 
-def least_ratio(covariances: Vector, reference: Vector) -> float:
-    """The least variance in any direction, as a share of that which all rows have there.
-
-    `reference` is a matrix, the covariance of all rows, which is positive definite.
+class Reference:
+    """The covariance of all rows, a positive definite matrix, that of classes are compared with.
 
     Examples
     --------
-    >>> least_ratio(np.array([[[1.0, 0.99], [0.99, 1.0]]]), np.eye(2)).__round__(9)
+    >>> Reference(np.eye(2)).least_ratio(np.array([[[1.0, 0.99], [0.99, 1.0]]])).__round__(9)
     0.01
     """
-    if covariances.ndim < 3:
-        variances = variances_of(covariances, len(reference))
-        return float((variances / np.diagonal(reference)).min(initial=np.inf))
-    root = np.linalg.inv(np.linalg.cholesky(reference))
-    return float(np.linalg.eigvalsh(root @ covariances @ root.T).min(initial=np.inf))
+
+    def __init__(self, covariance: Vector) -> None:
+        self._variances = np.diagonal(covariance)
+        self._whitening = np.linalg.inv(np.linalg.cholesky(covariance))
+
+    def least_ratio(self, covariances: Vector) -> float:
+        """The least variance in any direction, as a share of that which all rows have there."""
+        if covariances.ndim < 3:
+            variances = variances_of(covariances, len(self._variances))
+            return float((variances / self._variances).min(initial=np.inf))
+        relative = self._whitening @ covariances @ self._whitening.T
+        return float(np.linalg.eigvalsh(relative).min(initial=np.inf))

@@ -61,6 +61,8 @@ class MixtureFit:
     """The model of covariances; None without numbers."""
     n_parameters: int
     parameters: MixtureParameters | None = field(repr=False)
+    expected_counts: Vector | None = field(repr=False)
+    """How many rows of each class to expect with each level, as the tables have them."""
     log_likelihood: float | None
     objective: float | None
     bic: float | None
@@ -237,16 +239,27 @@ def _described(data: MixtureData, problem: MixtureProblem, climbs: Climbs) -> Mi
     }
     if best.flaw is not None:
         nothing = dict.fromkeys(
-            ("parameters", "log_likelihood", "objective", "bic", "icl", "entropy", "table")
+            (
+                "parameters",
+                "expected_counts",
+                "log_likelihood",
+                "objective",
+                "bic",
+                "icl",
+                "entropy",
+                "table",
+            )
         )
         return MixtureFit(**known, **nothing)  # type: ignore[arg-type]
     parameters = _in_order(problem.space.of(best.parameters), rows)
     shares, logs = problem.shares(parameters)
-    log_likelihood = problem.log_likelihood(parameters)
+    found = problem.plain(parameters)
+    log_likelihood = found.objective
     bic = log_likelihood - 0.5 * count * math.log(rows.n)
     sure = math.fsum((rows.weights * np.log(shares.max(axis=1))).tolist())
     return MixtureFit(
         parameters=parameters,
+        expected_counts=found.counts,
         log_likelihood=log_likelihood,
         objective=best.objective,
         bic=bic,

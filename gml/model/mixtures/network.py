@@ -9,6 +9,7 @@ slopes are Σ₁₁⁻¹σ, and the variance of the errors is s − σ′Σ₁�
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gml.data.dataset import Variable
 from gml.model.bayesnet import CPT, BayesNet, ConditionalGaussian, LinearGaussian
@@ -17,21 +18,36 @@ from gml.model.mixtures.parameters import MixtureParameters
 from gml.model.mixtures.rows import MixtureRows
 from gml.model.network import Cpd
 
+Vector = NDArray[np.float64]
+
 
 def network_of(
-    rows: MixtureRows, parameters: MixtureParameters, order: tuple[Variable, ...], name: str
+    rows: MixtureRows,
+    parameters: MixtureParameters,
+    counts: Vector,
+    order: tuple[Variable, ...],
+    name: str,
 ) -> BayesNet:
-    """Return the network of a mixture: columns in the order of the table, then the class."""
+    """Return the network of a mixture: columns in the order of the table, then the class.
+
+    `counts` has, as the tables do, how many rows of each class to expect with each level.
+    """
     n_classes = len(parameters.shares)
     hidden = Variable(name, tuple(str(k + 1) for k in range(n_classes)))
     cpds: dict[str, Cpd] = {}
     for j, variable in enumerate(rows.labels):
         size, at = len(variable.levels or ()), int(rows.offsets[j])
         table = parameters.tables[at : at + size].T
-        cpds[variable.name] = CPT(variable, (hidden,), table / table.sum(axis=1, keepdims=True))
+        expected = np.ascontiguousarray(counts[at : at + size].T)
+        cpds[variable.name] = CPT(
+            variable,
+            (hidden,),
+            table / table.sum(axis=1, keepdims=True),
+            expected_counts=expected,
+        )
     cpds |= _regressions(rows, parameters, order, hidden)
     shares = parameters.shares / parameters.shares.sum()
-    cpds[name] = CPT(hidden, (), shares[None])
+    cpds[name] = CPT(hidden, (), shares[None], expected_counts=shares[None] * rows.n, hidden=True)
     return BayesNet(tuple(cpds[v] for v in (*(variable.name for variable in order), name)))
 
 

@@ -31,10 +31,9 @@ from numpy.typing import NDArray
 
 from gml import kernel
 from gml.errors import counted
-from gml.kernel.blas import one_blas_thread
 from gml.kernel.pool import in_order
 from gml.model.em.climbing import Collapsed, Step
-from gml.model.mixtures.covariances import CovarianceModel, least_ratio, variances_of
+from gml.model.mixtures.covariances import CovarianceModel, Reference, variances_of
 from gml.model.mixtures.densities import Densities, Moments, densities_of
 from gml.model.mixtures.parameters import MixtureParameters, ParameterSpace
 from gml.model.mixtures.rows import Block, MixtureRows
@@ -46,6 +45,7 @@ VARIANCE_FLOOR = 1e-10
 # ln of a probability of 0; a row that has it is impossible for the class, and stays so.
 _LEAST_PROBABILITY = 1e-300
 _SHOWN = 4
+_FEW_ROWS = 20_000
 
 
 class _Part(NamedTuple):
@@ -85,7 +85,7 @@ class MixtureProblem:
         self.model = model
         self.space = ParameterSpace(rows, n_classes, model)
         self._extra = regularise
-        self._reference = reference
+        self._reference = None if reference is None else Reference(reference)
         self._threads = threads
 
     def step(self, at: Vector) -> Step:
@@ -102,9 +102,9 @@ class MixtureProblem:
         """Take the E-step."""
         return _Pass(self, parameters, self._penalties(parameters)).sums()
 
-    def log_likelihood(self, parameters: MixtureParameters) -> float:
-        """Return ln of the density of the rows, in the units of the table."""
-        return _Pass(self, parameters, np.zeros(self.n_classes)).sums().objective
+    def plain(self, parameters: MixtureParameters) -> Expected:
+        """Take the E-step without regularisation: the objective is the log-likelihood."""
+        return _Pass(self, parameters, np.zeros(self.n_classes)).sums()
 
     def shares(self, parameters: MixtureParameters) -> tuple[Vector, Vector]:
         """Return the probabilities of classes, and ln of the density, of each distinct row."""
@@ -169,14 +169,16 @@ class MixtureProblem:
         """Raise if a class has collapsed, and say which."""
         assert self._reference is not None
         covariances = parameters.covariances
-        # A sphere about fewer columns than all is compared with each of them.
-        ratio = least_ratio(covariances, self._reference)
-        if ratio >= VARIANCE_FLOOR and np.isfinite(covariances).all():
+        if (
+            np.isfinite(covariances).all()
+            and self._reference.least_ratio(covariances) >= VARIANCE_FLOOR
+        ):
             return
         ratios = [
-            least_ratio(covariances[k : k + 1], self._reference) for k in range(len(covariances))
+            self._reference.least_ratio(np.nan_to_num(covariances[k : k + 1], posinf=0.0))
+            for k in range(len(covariances))
         ]
-        k = int(np.argmin(np.nan_to_num(ratios, nan=-1.0)))
+        k = int(np.argmin(ratios))
         raise Collapsed(collapse_in_words(parameters, rows, k))
 
 
@@ -230,11 +232,9 @@ class _Pass:
             blocks = list(group)
             prepared.append((self._densities(blocks[0]), blocks))
         work = [(densities, block) for densities, blocks in prepared for block in blocks]
-        if len(work) == 1 or self._problem.threads == 1:
-            parts = iter([self._part(item) for item in work])
-            return [(d, [next(parts) for _ in blocks]) for d, blocks in prepared]
-        with one_blas_thread():
-            found = iter(list(in_order(self._part, work, self._problem.threads)))
+        # Threads take longer to begin than few rows take.
+        few = len(self._rows.weights) < _FEW_ROWS
+        found = in_order(self._part, work, 1 if few else self._problem.threads)
         return [(d, [next(found) for _ in blocks]) for d, blocks in prepared]
 
     def _densities(self, block: Block) -> Densities | None:
