@@ -17,21 +17,22 @@ LANE_INLINE size_t code_at(const mixture_labels *labels, size_t cell)
                                    : ((const uint16_t *)labels->codes)[cell];
 }
 
-LANE_INLINE const double *table_row(const mixture_labels *labels, size_t row, size_t column)
+LANE_INLINE size_t table_place(const mixture_labels *labels, size_t row, size_t column, size_t n_classes)
 {
     const size_t code = code_at(labels, row * labels->n_columns + column);
-    return labels->tables + ((size_t)labels->offsets[column] + code) * labels->n_classes;
+    return ((size_t)labels->offsets[column] + code) * n_classes;
 }
 
-LANE_INLINE double mixture_rows_lanes(const mixture_labels *labels, double *densities, double *counts)
+/* Where the compiler knows the number of classes, its loops over them are a few instructions. */
+LANE_INLINE double rows_of_classes(const mixture_labels *labels, double *densities, double *counts,
+                                   const size_t n_classes)
 {
-    const size_t n_classes = labels->n_classes;
     double sum = 0;
     uint64_t steps = 0;
     for (size_t row = 0; row < labels->n_rows; row++) {
         double *restrict shares = densities + row * n_classes;
         for (size_t j = 0; j < labels->n_columns; j++) {
-            const double *restrict logs = table_row(labels, row, j);
+            const double *restrict logs = labels->tables + table_place(labels, row, j, n_classes);
             for (size_t k = 0; k < n_classes; k++)
                 shares[k] += logs[k];
         }
@@ -40,7 +41,8 @@ LANE_INLINE double mixture_rows_lanes(const mixture_labels *labels, double *dens
             largest = shares[k] > largest ? shares[k] : largest;
         for (size_t k = 0; k < n_classes; k++) {
             const double below = shares[k] - largest;
-            shares[k] = below < LEAST_EXPONENT ? 0.0 : exp_of(below);
+            const double power = exp_of(below < LEAST_EXPONENT ? LEAST_EXPONENT : below);
+            shares[k] = below < LEAST_EXPONENT ? 0.0 : power;
         }
         for (size_t k = 0; k < n_classes; k++)
             total += shares[k];
@@ -49,7 +51,7 @@ LANE_INLINE double mixture_rows_lanes(const mixture_labels *labels, double *dens
         for (size_t k = 0; k < n_classes; k++)
             shares[k] *= scale;
         for (size_t j = 0; j < labels->n_columns; j++) {
-            double *restrict own = counts + (table_row(labels, row, j) - labels->tables);
+            double *restrict own = counts + table_place(labels, row, j, n_classes);
             for (size_t k = 0; k < n_classes; k++)
                 own[k] += shares[k];
         }
@@ -57,6 +59,28 @@ LANE_INLINE double mixture_rows_lanes(const mixture_labels *labels, double *dens
             break;
     }
     return sum;
+}
+
+LANE_INLINE double mixture_rows_lanes(const mixture_labels *labels, double *densities, double *counts)
+{
+    switch (labels->n_classes) {
+    case 2:
+        return rows_of_classes(labels, densities, counts, 2);
+    case 3:
+        return rows_of_classes(labels, densities, counts, 3);
+    case 4:
+        return rows_of_classes(labels, densities, counts, 4);
+    case 5:
+        return rows_of_classes(labels, densities, counts, 5);
+    case 6:
+        return rows_of_classes(labels, densities, counts, 6);
+    case 7:
+        return rows_of_classes(labels, densities, counts, 7);
+    case 8:
+        return rows_of_classes(labels, densities, counts, 8);
+    default:
+        return rows_of_classes(labels, densities, counts, labels->n_classes);
+    }
 }
 
 BY_LEVEL(double, mixture_rows, (const mixture_labels *labels, double *densities, double *counts),
