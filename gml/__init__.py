@@ -184,7 +184,7 @@ _PARTS = {
     "average_graphs": "gml.learners.averaging",
     "average_probabilities": "gml.learners.averaging",
     "baseline_of": "gml.gate.result",
-    "bootstrap_samples": "gml.learners.bootstrap",
+    "bootstrap_samples": "gml.data.resampling",
     "check_model": "gml.gate.run",
     "check_score_options": "gml.scores.choosing",
     "check_scores": "gml.scores.choosing",

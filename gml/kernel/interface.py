@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.kernel.chain_layout import ChainLayout
+from gml.kernel.family_layout import Expectation, FamilyLayout, MissingParts
 from gml.kernel.gibbs_plan import GibbsPlan, ScopeLayout
 from gml.kernel.layout import (
     ColumnSpec,
@@ -326,6 +327,37 @@ class Kernel(MatrixKernel, Protocol):
         first: int,
         last: int,
     ) -> Numbers: ...
+
+    def missing_parts(
+        self,
+        layout: FamilyLayout,
+        columns: list[Codes | None],
+        weights: Integers | None,
+        n_rows: int,
+        keep_barren: bool,
+        most_bytes: int,
+    ) -> MissingParts | None: ...
+
+    def expected_counts(
+        self,
+        layout: FamilyLayout,
+        parts: MissingParts,
+        first: int,
+        last: int,
+        tables: Numbers,
+        counts: Numbers,
+    ) -> Expectation: ...
+
+    def count_covariances(
+        self,
+        layout: FamilyLayout,
+        parts: MissingParts,
+        first: int,
+        last: int,
+        tables: Numbers,
+        places: Positions,
+        matrix: Numbers,
+    ) -> None: ...
 
     def TableSampler(self, plan: TablePlan) -> Sampler: ...
 

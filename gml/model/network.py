@@ -258,6 +258,11 @@ class Network:
         """Free parameters."""
         return sum(cpd.n_parameters for cpd in self.cpds)
 
+    @property
+    def complete(self) -> bool:
+        """Whether the fit came to its end; else a limit of time stopped it."""
+        return self.learning.get("complete", True) is not False
+
     def order(self) -> list[int]:
         """Return the first order by name in which every node follows its parents."""
         return topological_order(self.graph)

@@ -75,9 +75,10 @@ class _MissingPolicy(click.Choice[str]):
 
     def convert(self, value: Any, param: Any, ctx: Any) -> str:
         if value == "em" and value not in self.choices:
-            from gml.data.options import refused_em
+            from gml import reading_options
 
-            raise UsageError(refused_em())
+            # It says what takes this, which is no way to read.
+            reading_options(missing=value)
         return super().convert(value, param, ctx)
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml.kernel.family_layout import Expectation, FamilyLayout, MissingParts
+from gml.stopping import check_stopped
 
 
 def shape_offsets(layout: FamilyLayout, parts: MissingParts, shape: int) -> NDArray[np.int64]:
@@ -45,6 +48,14 @@ def posteriors(
         return cells, shares / total[:, None], np.log(total) + highest[:, 0]
 
 
+def _in_shapes(parts: MissingParts, first: int, last: int) -> Iterator[tuple[int, slice]]:
+    """The shapes of some questions, and which of each one's questions are among them."""
+    starts = parts.question_starts.tolist()
+    for shape, (begin, end) in enumerate(pairwise(starts)):
+        if begin < last and end > first:
+            yield shape, slice(max(first, begin) - begin, min(last, end) - begin)
+
+
 def expected_counts(
     layout: FamilyLayout,
     parts: MissingParts,
@@ -53,15 +64,42 @@ def expected_counts(
     tables: NDArray[np.float64],
     counts: NDArray[np.float64],
 ) -> Expectation:
-    """Add the expected counts of the shapes first..last-1 to `counts`."""
+    """Add the expected counts of the questions first..last-1 to `counts`."""
     total = 0.0
-    for shape in range(first, last):
-        asked = slice(int(parts.question_starts[shape]), int(parts.question_starts[shape + 1]))
-        cells, shares, logs = posteriors(layout, parts, shape, tables)
+    for shape, some in _in_shapes(parts, first, last):
+        check_stopped()
+        begin = int(parts.question_starts[shape])
+        cells, shares, logs = (part[some] for part in posteriors(layout, parts, shape, tables))
         if np.isneginf(logs).any():
-            return Expectation(-math.inf, asked.start + int(np.argmax(np.isneginf(logs))))
-        weights = parts.weights[asked].astype(np.float64)
+            return Expectation(-math.inf, begin + some.start + int(np.argmax(np.isneginf(logs))))
+        weights = parts.weights[begin + some.start : begin + some.stop].astype(np.float64)
         total += float(weights @ logs)
         weighed = np.broadcast_to((weights[:, None] * shares)[:, None], cells.shape)
-        np.add.at(counts, cells.reshape(-1), weighed.reshape(-1))
+        np.add.at(counts, cells.astype(np.int64).reshape(-1), weighed.reshape(-1))
     return Expectation(total, -1)
+
+
+def count_covariances(
+    layout: FamilyLayout,
+    parts: MissingParts,
+    first: int,
+    last: int,
+    tables: NDArray[np.float64],
+    places: NDArray[np.int32],
+    matrix: NDArray[np.float64],
+) -> None:
+    """Add Σ w Cov(counts of two cells | what is observed) to the matrix over the placed cells."""
+    n = len(matrix)
+    for shape, some in _in_shapes(parts, first, last):
+        check_stopped()
+        begin = int(parts.question_starts[shape])
+        cells, shares, _ = (part[some] for part in posteriors(layout, parts, shape, tables))
+        weights = parts.weights[begin + some.start : begin + some.stop]
+        for where, p, weight in zip(places[cells], shares, weights.tolist(), strict=True):
+            # Families × states: which cell each state is in, as a matrix of states × places.
+            counts = np.zeros((len(p), n + 1))
+            for family in where:
+                counts[np.arange(len(p)), family] = 1.0
+            counts = counts[:, :n]
+            mean = p @ counts
+            matrix += weight * (counts.T @ (p[:, None] * counts) - np.outer(mean, mean))

@@ -14,9 +14,10 @@ from gml.data.dataset import Dataset
 from gml.errors import DataError, UsageError, listing, parameter, quote
 from gml.graph.graph import Graph
 from gml.model.em.em_report import EmFit, EmReport, EmSettings
+from gml.model.em.number_fitting import fit_numbers
 from gml.model.em.table_fitting import fit_tables
 from gml.model.fit import require_choices
-from gml.model.regression_prior import PRIOR_ROWS
+from gml.model.regression_prior import PRIOR_ROWS, RegressionPrior
 
 __all__ = ["EmFit", "EmReport", "EmSettings", "fit_em"]
 
@@ -62,7 +63,16 @@ def fit_em(
             max_memory=max_memory,
             threads=threads,
         )
-    raise DataError("EM for numbers is not there yet")
+    return fit_numbers(
+        graph,
+        rows,
+        hidden=unseen,
+        alpha=None if method == "mle" else (prior, ess),
+        regression_prior=None if method == "mle" else RegressionPrior(number_prior, prior_rows),
+        settings=chosen,
+        max_memory=max_memory,
+        threads=threads,
+    )
 
 
 def _require_nodes(graph: Graph, rows: Dataset, hidden: Mapping[str, int]) -> None:

@@ -21,19 +21,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gml import kernel
 from gml.data.dataset import Dataset
 from gml.errors import CannotAnswer
-from gml.kernel.family_layout import MissingParts
-from gml.kernel.reference.expectation import expected_counts
-from gml.kernel.reference.missing_parts import missing_parts
+from gml.kernel.family_layout import Expectation, FamilyLayout, MissingParts
+from gml.kernel.pool import in_order
 from gml.model.em.climbing import Step
 from gml.model.em.table_layout import TableLayout, Vector
 from gml.resources import budget_in_force, require_memory
+
+# Cells that questions speak of, from which a span for another thread pays off.
+_BLOCK_WORK = 1 << 17
+_MOST_BLOCKS = 8
 
 
 @dataclass(frozen=True)
@@ -58,18 +63,29 @@ class TableProblem:
     def expect(self, at: Vector, parts: MissingParts | None = None) -> tuple[float, Vector]:
         """Return the observed-data log-likelihood, and the expected counts of all cells."""
         asked = self.parts if parts is None else parts
-        counts = np.zeros(len(at))
-        layout = self.layout.kernel
-        found = expected_counts(layout, asked, 0, asked.n_shapes, at, counts)
-        if found.impossible >= 0:
-            self._refuse(int(asked.first_rows[found.impossible]))
+        log_likelihood, counts = self._enumerated(asked, at)
         seen = self.available > 0
         with np.errstate(divide="ignore"):
-            log_likelihood = float((self.available[seen] * np.log(at[seen])).sum())
+            log_likelihood += float((self.available[seen] * np.log(at[seen])).sum())
         unit = self.data.unit
-        log_likelihood += found.log_likelihood
         counts += self.available
         return log_likelihood * unit, counts * unit
+
+    def _enumerated(self, asked: MissingParts, at: Vector) -> tuple[float, Vector]:
+        """ln of the probabilities of what is observed around missing nodes, and expected counts."""
+        layout, active = self.layout.kernel, kernel.active()
+
+        def block(span: tuple[int, int]) -> tuple[Expectation, Vector]:
+            counts = np.zeros(len(at))
+            return active.expected_counts(layout, asked, *span, at, counts), counts
+
+        total, counts = 0.0, np.zeros(len(at))
+        for found, some in in_order(block, blocks(layout, asked), self.threads):
+            if found.impossible >= 0:
+                self._refuse(int(asked.first_rows[found.impossible]))
+            total += found.log_likelihood
+            counts += some
+        return total, counts
 
     def log_prior(self, at: Vector) -> float:
         """Σ α ln θ."""
@@ -120,6 +136,27 @@ class TableProblem:
         raise CannotAnswer(f"{row_name(self.data, row)} has probability 0 in this model")
 
 
+def blocks(layout: FamilyLayout, parts: MissingParts) -> list[tuple[int, int]]:
+    """Cut questions into spans, by how many cells they speak of: the same for any threads."""
+    n = parts.n_questions
+    states = _states(layout, parts)
+    per_question = np.repeat(states * np.diff(parts.family_starts), np.diff(parts.question_starts))
+    work = np.cumsum(per_question)
+    total = int(work[-1]) if n else 0
+    number = min(_MOST_BLOCKS, total // max(_BLOCK_WORK, layout.n_cells) + 1)
+    cuts = np.searchsorted(work, [total * k / number for k in range(1, number)]).tolist()
+    return [(a, b) for a, b in pairwise([0, *cuts, n]) if a < b]
+
+
+def _states(layout: FamilyLayout, parts: MissingParts) -> NDArray[np.int64]:
+    """How many states the missing nodes of each shape have."""
+    sizes = layout.sizes[parts.nodes].astype(np.int64)
+    if not len(sizes):
+        return np.zeros(0, dtype=np.int64)
+    found: NDArray[np.int64] = np.multiply.reduceat(sizes, parts.node_starts[:-1])
+    return found
+
+
 def row_name(data: Dataset, row: int) -> str:
     """How a message names a row: by its line where that is known."""
     if data.first_line is not None:
@@ -136,7 +173,9 @@ def parts_of(
         for node, name in enumerate(layout.names)
     ]
     room = budget_in_force(budget)
-    found = missing_parts(layout.kernel, columns, data.weights, data.n_rows, keep_barren, room)
+    found = kernel.active().missing_parts(
+        layout.kernel, columns, data.weights, data.n_rows, keep_barren, room
+    )
     if found is None:
         require_memory(room + 1, room, "what incomplete rows leave open")
     assert found is not None
