@@ -23,7 +23,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::gml.GmlWarning")
 NUMBERS = ["u", "v", "w"]
 
 
-def table(seed, rows=150, holes=0.0, labels=3, numbers=3):
+def table(seed, rows=100, holes=0.0, labels=3, numbers=3):
     """Two classes of rows with labels and numbers, some of them missing."""
     rng = np.random.default_rng(seed)
     of_row = rng.random(rows) < 0.4
@@ -53,7 +53,7 @@ def problem_of(frame, model, n_classes=2, **how):
     )
 
 
-def log_density(row, net_parameters, rows, model):
+def log_density(row, net_parameters, rows):
     """ln of the density of one row of the table, from the definition."""
     shares, tables, means, covariances = net_parameters
     matrices = matrices_of(covariances, len(shares), len(rows.numbers))
@@ -93,7 +93,7 @@ def test_the_likelihood_is_that_of_the_definition(model, holes):
     at = problem.step(at).parameters
     parameters = problem.space.of(at)
     expected = [
-        log_density(row, parts(parameters), problem.rows, model) for row in frame.to_dict("records")
+        log_density(row, parts(parameters), problem.rows) for row in frame.to_dict("records")
     ]
     assert problem.plain(parameters).objective == pytest.approx(math.fsum(expected), rel=1e-12)
     shares, logs = problem.shares(parameters)
@@ -105,24 +105,24 @@ def test_the_likelihood_is_that_of_the_definition(model, holes):
 @pytest.mark.parametrize("holes", [0.0, 0.2])
 @pytest.mark.parametrize("model", MODELS)
 def test_climbs_never_fall(model, holes, regularise):
-    for seed in range(3):
-        problem = problem_of(table(seed, holes=holes), model, 2 + seed % 2, regularise=regularise)
+    for seed in range(2):
+        frame = table(seed, rows=80, holes=holes)
+        problem = problem_of(frame, model, 2 + seed, regularise=regularise)
         at = next(starts(problem.rows, problem.n_classes, problem.model, seed=seed, count=1))
         before = -math.inf
-        for _ in range(25):
+        for _ in range(8):
             step = problem.step(at)
             assert step.objective >= before - 1e-11 * abs(step.objective)
             before, at = step.objective, step.parameters
-        found = climb(problem, at)
-        if found.flaw is None:
-            gains = np.diff(found.objectives)
-            assert (gains >= -1e-11 * abs(found.objective)).all()
+        found = climb(problem, at, most_steps=40)
+        gains = np.diff(found.objectives)
+        assert (gains >= -1e-11 * abs(found.objective)).all()
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_nothing_can_be_gained_at_the_end(model):
     """KKT: where a probability is positive, moving it gains nothing; at 0, it loses."""
-    frame = table(5, rows=200, holes=0.1)
+    frame = table(5, holes=0.1)
     problem = problem_of(frame, model)
     found = climb(problem, next(starts(problem.rows, 2, MODELS[model], seed=0, count=1)))
     assert found.converged
@@ -147,12 +147,16 @@ def test_nothing_can_be_gained_at_the_end(model):
                     gain(lambda p, s: towards(p.tables[at : at + 3, k], level, s))  # noqa: B023
                 )
     for i in np.ndindex(best.means.shape):
-        slopes += [gain(lambda p, s: p.means.__setitem__(i, p.means[i] + s)) for s in (1,)]  # noqa: B023
+        for sign in (1, -1):
+            slopes.append(gain(lambda p, s: p.means.__setitem__(i, p.means[i] + sign * s)))  # noqa: B023
     for i in np.ndindex(best.covariances.shape[:1]):
-        slopes.append(gain(lambda p, s: p.covariances[i].__imul__(1 + s)))  # noqa: B023
+        for sign in (1, -1):
+            slopes.append(gain(lambda p, s: _scaled(p.covariances, i[0], 1 + sign * s)))  # noqa: B023
     assert max(slopes) < 1e-4
-    # In the middle, a step to either side loses.
-    assert min(slopes) > -1.0
+
+
+def _scaled(covariances, k, factor):
+    covariances[k] = covariances[k] * factor
 
 
 def test_moments_of_a_step_are_those_of_complete_rows():
@@ -168,9 +172,9 @@ def test_moments_of_a_step_are_those_of_complete_rows():
 @pytest.mark.parametrize("holes", [0.0, 0.2])
 def test_no_order_shows(holes):
     frame = table(7, holes=holes)
-    first = gml.mixture(read(frame), components=2, covariance="VVV", em_restarts=4)
+    first = gml.mixture(read(frame), components=2, covariance="VVV", em_restarts=2)
     shuffled = frame.sample(frac=1, random_state=1)[["w", "b", "u", "a", "v", "c"]]
-    second = gml.mixture(read(shuffled), components=2, covariance="VVV", em_restarts=4)
+    second = gml.mixture(read(shuffled), components=2, covariance="VVV", em_restarts=2)
     assert first.chosen.ends == second.chosen.ends
     for name in frame:
         left, right = first.model.cpd(name), second.model.cpd(name)
@@ -205,23 +209,17 @@ def test_equal_rows_are_weights():
 
 
 def test_the_network_has_the_likelihood_of_the_mixture():
-    frame = table(3)
-    for model in MODELS:
-        found = gml.mixture(read(frame), components=2, covariance=model, em_restarts=2)
+    frame = table(3, rows=40)
+    for model in ("VVI", "EEE", "VII"):
+        found = gml.mixture(read(frame), components=2, covariance=model, em_restarts=1)
         hidden = found.model
         total = 0.0
-        for row in frame.head(40).to_dict("records"):
-            total += log_density(
-                row,
-                parts(found.chosen.parameters),
-                mixture_rows(read(frame))
-                if MODELS[model].form != "sphere"
-                else mixture_rows(read(frame)).in_common_units(),
-                model,
-            )
+        rows = MixtureData(mixture_rows(read(frame))).rows_for(MODELS[model])
+        for row in frame.to_dict("records"):
+            total += log_density(row, parts(found.chosen.parameters), rows)
         by_class = []
         for level in hidden.cpt("class").variable.levels:
-            full = frame.head(40).assign(**{"class": level})
+            full = frame.assign(**{"class": level})
             by_class.append(_row_logs(hidden, full))
         assert np.logaddexp.reduce(by_class).sum() == pytest.approx(total, rel=1e-10)
 
@@ -275,15 +273,16 @@ def test_classes_are_predicted_as_the_mixture_has_them():
 
 def test_a_class_of_equal_rows_is_discarded_and_named():
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.normal(size=(30, 2)), columns=["u", "v"])
-    frame.loc[:2] = 4.0
-    with pytest.warns(gml.GmlWarning, match="a class of 3 rows without volume, at u=4, v=4"):
-        found = gml.mixture(frame, components=2, covariance="VII", gaussian=True)
+    values = rng.normal(size=(40, 2)) + np.where(np.arange(40) < 20, -2.5, 2.5)[:, None]
+    values[:3] = 4.0, -2.0
+    frame = pd.DataFrame(values, columns=["u", "v"])
+    with pytest.warns(gml.GmlWarning, match="a class of 3 rows without volume, at u=4, v=-2"):
+        found = gml.mixture(frame, components=3, covariance="VII", gaussian=True)
     assert found.chosen.discarded
     assert len(found.chosen.ends) == 20
     assert found.chosen.ends.count(None) == len(found.chosen.discarded)
     assert found.chosen.log_likelihood == max(x for x in found.chosen.ends if x is not None)
-    bounded = gml.mixture(frame, components=2, covariance="VII", gaussian=True, regularise=0.01)
+    bounded = gml.mixture(frame, components=3, covariance="VII", gaussian=True, regularise=0.01)
     assert not bounded.chosen.discarded
 
 
@@ -295,12 +294,12 @@ def test_where_all_starts_collapse_nothing_is_answered():
 
 def test_regularised_variances_have_a_floor():
     frame = table(11, labels=0)
-    for model, form in MODELS.items():
+    for model in ("VII", "VVI", "VVV"):
         found = gml.mixture(
-            read(frame), components=3, covariance=model, regularise=0.5, em_restarts=2
+            read(frame), components=2, covariance=model, regularise=0.5, em_restarts=1
         )
-        matrices = matrices_of(found.chosen.parameters.covariances, 3, 3)
-        assert np.linalg.eigvalsh(matrices).min() >= 0.5 - 1e-12, form
+        matrices = matrices_of(found.chosen.parameters.covariances, 2, 3)
+        assert np.linalg.eigvalsh(matrices).min() >= 0.5 - 1e-12
 
 
 def test_models_that_are_the_same_are_fitted_once():
@@ -314,11 +313,11 @@ def test_models_that_are_the_same_are_fitted_once():
 
 
 def test_criteria():
-    frame = table(13, rows=200)
-    found = gml.mixture(read(frame), components="1..3", covariance="EEE", em_restarts=3)
+    frame = table(13)
+    found = gml.mixture(read(frame), components="1..3", covariance="EEE", em_restarts=2)
     for fit in found.fits:
         assert fit.bic == pytest.approx(
-            fit.log_likelihood - 0.5 * fit.n_parameters * math.log(200), rel=1e-14
+            fit.log_likelihood - 0.5 * fit.n_parameters * math.log(100), rel=1e-14
         )
         assert fit.icl <= fit.bic
     assert found.chosen.bic == max(fit.bic for fit in found.fits)

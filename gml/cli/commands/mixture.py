@@ -15,6 +15,7 @@ from gml.cli.shared.common_options import (
     seed_option,
 )
 from gml.cli.shared.data_options import DataRequest, mixture_data_options
+from gml.cli.shared.em_options import limit_options
 from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.mixture_output import MixtureOutput
 from gml.cli.shared.numbers import RealRange, WholeRange
@@ -67,22 +68,6 @@ _options = keyword_options(
         metavar="SHARE",
         help="Add this share of the variance of each column to that of each class.",
     ),
-    click.option(
-        "--em-restarts",
-        type=WholeRange(min=1),
-        default=20,
-        show_default=True,
-        metavar="N",
-        help="Starts of EM, of whose ends the best counts.",
-    ),
-    click.option(
-        "--em-steps",
-        type=WholeRange(min=1),
-        default=100_000,
-        show_default=True,
-        metavar="N",
-        help="Most steps of EM from each start.",
-    ),
 )
 
 
@@ -101,6 +86,7 @@ _options = keyword_options(
 )
 @mixture_data_options
 @_options
+@limit_options
 @keyword_options(seed_option)
 @max_seconds_option
 @mixture_output

@@ -125,6 +125,8 @@ class MixtureData:
             np.eye(size)[None],
         )
         found = climb(problem, before.vector())
+        if found.flaw is not None:
+            raise np.linalg.LinAlgError(found.flaw)
         covariance: Vector = problem.space.of(found.parameters).covariances[0]
         return covariance
 
