@@ -14,7 +14,7 @@ install_extra = PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-v
   'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$(1)"])')
 
 .PHONY: demo test hostile shells test-page fuzz lint format docs pictures bench bench-search \
-  bench-check bench-crossings bench-undirected-structure bench-coverage bench-undirected bench-gibbs bench-l1 bench-pseudo bench-maxent bench-check-undirected bench-rake bench-numbers bench-mixed bench-crf-chains bench-crf bench-glasso sessions sanitize clean
+  bench-check bench-crossings bench-undirected-structure bench-coverage bench-undirected bench-gibbs bench-l1 bench-pseudo bench-maxent bench-check-undirected bench-rake bench-numbers bench-mixed bench-crf-chains bench-crf bench-glasso bench-mixtures sessions sanitize clean
 
 $(STAMP): pyproject.toml $(KERNEL)
 	@echo 'installing into $(VENV): about a minute'
@@ -198,6 +198,12 @@ bench-glasso: $(STAMP)
 	$(PYTHON) -m venv $(VENV)/dagma
 	$(VENV)/dagma/bin/pip install --quiet --disable-pip-version-check scikit-learn dagma
 	$(BIN)/python benchmarks/glasso.py --python $(VENV)/dagma/bin/python
+
+## Compare latent classes with StepMix, and Gaussian mixtures with scikit-learn's: minutes.
+bench-mixtures: $(STAMP)
+	$(PYTHON) -m venv $(VENV)/stepmix
+	$(VENV)/stepmix/bin/pip install --quiet --disable-pip-version-check scikit-learn stepmix
+	$(BIN)/python benchmarks/mixtures.py --python $(VENV)/stepmix/bin/python
 
 ## Replay what new users do with six real tables, which come from packages on the index: minutes.
 sessions: $(STAMP)

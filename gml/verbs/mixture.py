@@ -183,10 +183,10 @@ def mixture(
         name,
     )
     learning = _learning(counter, asked or {}, choice, best, criterion, integrates=integrates)
+    n = int(rows.n) if rows.n == int(rows.n) else rows.n
+    learning = learning.also(rows=n)
     net = replace(net, learning=learning, training=training_of(table))
-    return MixtureResult(
-        net, best, choice.fits, criterion, counter.in_rows(counter.n), choice.complete
-    )
+    return MixtureResult(net, best, choice.fits, criterion, n, choice.complete)
 
 
 def parsed_components(components: Components) -> tuple[int, ...]:
@@ -315,8 +315,8 @@ def _tell_of_holes(table: Dataset) -> None:
         empty = np.logical_and.reduce([missing_mask(column) for column in holes])
         count = int(np.count_nonzero(empty))
         if count:
-            say = agreeing(count, "says", "say")
-            reporter().tell(f"{counted(count, 'row')} with nothing observed {say} nothing")
+            are = agreeing(count, "is", "are")
+            reporter().tell(f"{counted(count, 'row')} with nothing observed {are} left out")
 
 
 def _nothing_left(choice: Choice) -> CannotAnswer:

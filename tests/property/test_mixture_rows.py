@@ -22,7 +22,9 @@ def problem(seed: int, kind: type, n_classes: int, n_columns: int):
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.uint16])
-@pytest.mark.parametrize(("n_classes", "n_columns"), [(1, 1), (2, 3), (7, 4), (3, 0)])
+@pytest.mark.parametrize(
+    ("n_classes", "n_columns"), [(1, 1), (2, 3), (4, 2), (7, 4), (3, 0), (9, 3), (2, 70)]
+)
 def test_kernel_is_reference_and_definition(kind, n_classes, n_columns):
     codes, offsets, tables, weights, densities = problem(n_classes, kind, n_classes, n_columns)
     found = []

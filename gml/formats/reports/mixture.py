@@ -17,6 +17,7 @@ from gml.text_table import aligned
 _WIDTH = 100
 _INDENT = "  "
 _MOST_LEVELS = 20
+_MANY_CELLS = 1_000_000
 _NOTHING = "-"
 
 
@@ -92,8 +93,11 @@ def _g2(fit: MixtureFit) -> str:
 def _df(fit: MixtureFit) -> str:
     if fit.table is None or fit.table.df is None:
         return ""
+    if fit.table.is_sufficient:
+        return str(fit.table.df)
     # Degrees of freedom by the million mean nothing to anybody.
-    return f"{fit.table.df}" if fit.table.is_sufficient else "insufficient"
+    few = f"{fit.table.df}, " if fit.table.cells < _MANY_CELLS else ""
+    return f"{few}insufficient"
 
 
 def _starts(fit: MixtureFit) -> str:

@@ -5,7 +5,7 @@ Criteria are on the scale of the log-likelihood, and higher is better: bic = ll 
 Celeux & Govaert 2000, IEEE PAMI 22:719). mclust's are twice these.
 
 Classes are numbered by decreasing size; those of one size by the first of their tables that
-differs, the more probable first level first, then by their means.
+differs, that with the larger number first, then by their means, the larger first.
 """
 
 from __future__ import annotations
@@ -285,7 +285,7 @@ def _in_order(parameters: MixtureParameters, rows: MixtureRows) -> MixtureParame
     """Number the classes."""
     # What is missing has a 1 in all classes, which tells none apart.
     keys = np.concatenate(
-        [-parameters.shares[:, None], -parameters.tables.T, parameters.means], axis=1
+        [-parameters.shares[:, None], -parameters.tables.T, -parameters.means], axis=1
     ).round(_SAME)
     order = sorted(range(len(keys)), key=lambda k: tuple(keys[k].tolist()))
     return parameters.reordered(np.array(order, dtype=np.intp))

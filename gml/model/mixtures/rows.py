@@ -144,6 +144,9 @@ def mixture_rows(table: Dataset) -> MixtureRows:
     np.add.at(sums, group, units[by_content])
     weights = sums.astype(np.float64) * table.unit
     codes, values = np.ascontiguousarray(codes[first]), values[first]
+    # A row with nothing observed says nothing, and is no row.
+    sizes = np.array([len(table.variables[j].levels or ()) for j in labels], dtype=np.int64)
+    weights[(codes == sizes).all(axis=1) & np.isnan(values).all(axis=1)] = 0.0
     centre, scale = _moments(values, weights)
     return MixtureRows(
         tuple(table.variables[j] for j in labels),
