@@ -9,15 +9,10 @@ from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
-import numpy as np
-
-from gml.counts.counter import Counter
-from gml.data.dataset import Dataset, has_missing, missing_mask
 from gml.data.options import EM
 from gml.errors import (
     CannotAnswer,
     UsageError,
-    agreeing,
     counted,
     parameter,
     quote,
@@ -26,31 +21,29 @@ from gml.errors import (
     unknown_name,
 )
 from gml.model.em.climbing import MOST_STEPS
-from gml.model.mixtures.choosing import CRITERIA, FOLDS, Choice, choose_mixture
+from gml.model.mixtures.choosing import CRITERIA, FOLDS, choose_mixture
 from gml.model.mixtures.covariances import MODELS
 from gml.model.mixtures.fitting import (
     RESTARTS,
     MixtureData,
-    MixtureFit,
     MixtureSettings,
     require_varying,
 )
 from gml.model.mixtures.network import network_of
-from gml.model.mixtures.result import MixtureResult, classes_in_words, summary_of
+from gml.model.mixtures.result import MixtureResult, classes_in_words
 from gml.model.mixtures.rows import MixtureRows, mixture_rows
 from gml.model.training import training_of
 from gml.progress import Deadline, reporter
 from gml.resources import available_threads
 from gml.verbs.shared.data_input import Data, is_read, open_data
-from gml.verbs.shared.fitted_models import fitted_by
 from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.mixture_report import learning_of, nothing_left, tell, tell_of_holes
 from gml.verbs.shared.recording import records_keywords
 
 COMPONENTS = "1..8"
 NAME = "class"
 _POLICIES = (EM, "error", "drop", "level")
 _FULL = ("EEE", "VVV")
-_MOST_SHOWN = 3
 _MOST_COMPONENTS = 1000
 _RANGE = re.compile(r"\s*(-?\d+)\s*(?:\.\.\s*(-?\d+)\s*)?")
 
@@ -167,14 +160,14 @@ def mixture(
         threads or available_threads(),
         deadline,
     )
-    _tell_of_holes(table)
+    tell_of_holes(table)
     choice = choose_mixture(
         chosen.data, counts, chosen.names, settings, criterion=criterion, folds=folds or FOLDS
     )
     best = choice.best
     if best is None or best.parameters is None or best.expected_counts is None:
-        raise _nothing_left(choice)
-    _tell(choice, best, counts)
+        raise nothing_left(choice)
+    tell(choice, best, counts)
     net = network_of(
         chosen.data.rows_for(MODELS[best.covariance or "VVV"]),
         best.parameters,
@@ -182,9 +175,10 @@ def mixture(
         table.variables,
         name,
     )
-    learning = _learning(counter, asked or {}, choice, best, criterion, integrates=integrates)
     n = int(rows.n) if rows.n == int(rows.n) else rows.n
-    learning = learning.also(rows=n)
+    learning = learning_of(
+        counter, asked or {}, choice, best, criterion, integrates=integrates, rows=n
+    )
     net = replace(net, learning=learning, training=training_of(table))
     return MixtureResult(net, best, choice.fits, criterion, n, choice.complete)
 
@@ -303,122 +297,3 @@ def _usable(
         )
         names = tuple(name for name in names if name not in _FULL)
     return _Usable(data, names)
-
-
-def _tell_of_holes(table: Dataset) -> None:
-    """Say on what a fit to incomplete rows relies."""
-    holes = [column for column in table.columns if has_missing(column)]
-    if not holes:
-        return
-    reporter().tell("missing values are assumed to be missing at random")
-    if len(holes) == len(table.columns):
-        empty = np.logical_and.reduce([missing_mask(column) for column in holes])
-        count = int(np.count_nonzero(empty))
-        if count:
-            are = agreeing(count, "is", "are")
-            reporter().tell(f"{counted(count, 'row')} with nothing observed {are} left out")
-
-
-def _nothing_left(choice: Choice) -> CannotAnswer:
-    flaws = [flaw for fit in choice.fits for flaw in fit.discarded]
-    shown = "; ".join([*dict.fromkeys(flaws)][:_MOST_SHOWN])
-    return CannotAnswer(
-        f"all {counted(len(flaws), 'start')} of EM ended where the likelihood has no bound: "
-        f"{shown}; try fewer components, a simpler {parameter('covariance')}, or "
-        f"{parameter('regularise', 0.01)}"
-    )
-
-
-def _tell(choice: Choice, best: MixtureFit, counts: Sequence[int]) -> None:
-    """Say what was found, and warn of what is wrong with it."""
-    model = "" if best.covariance is None else f", {best.covariance}"
-    starts = len(best.ends)
-    reached = f", the best of {starts} starts, which {best.times_best} reached" * (starts > 1)
-    reporter().tell(
-        f"{classes_in_words(best.n_classes)}{model}: log-likelihood "
-        f"{best.log_likelihood:.6f}, bic {best.bic:.6f}{reached}"
-    )
-    _warn_of_flaws(choice)
-    if not choice.complete:
-        reporter().warn(
-            f"stopped by {parameter('max_seconds')}: this is the best of "
-            f"{counted(len(choice.fits), 'mixture')} so far"
-        )
-    elif not best.converged:
-        reporter().warn(
-            f"EM had not converged after {counted(best.steps, 'step')}; {parameter('em_steps')} "
-            "allows more"
-        )
-    if not best.is_identified:
-        reporter().warn(
-            f"the model is not identified: the table of labels tells {best.rank} of its "
-            f"{counted(best.n_parameters, 'parameter')}, so that other classes fit as well"
-        )
-    if best.times_best == 1 and starts > 1 and choice.complete:
-        reporter().warn(
-            f"only 1 of {starts} starts reached the best end: more of them "
-            f"({parameter('em_restarts', 5 * starts)}) may find a better one"
-        )
-    if len(counts) > 1 and best.n_classes == counts[-1]:
-        reporter().tell(
-            f"{best.n_classes} is the largest number of classes looked at; more may be better "
-            f"({parameter('components')})"
-        )
-
-
-def _warn_of_flaws(choice: Choice) -> None:
-    flaws = [
-        f"{fit.n_classes}{'' if fit.covariance is None else f' {fit.covariance}'}: {flaw}"
-        for fit in choice.fits
-        for flaw in fit.discarded
-    ]
-    if flaws:
-        shown = "; ".join([*dict.fromkeys(flaws)][:_MOST_SHOWN])
-        more = ", …" if len({*flaws}) > _MOST_SHOWN else ""
-        were = agreeing(len(flaws), "was", "were")
-        reporter().warn(
-            f"{counted(len(flaws), 'start')} {were} discarded, where the likelihood has no bound: "
-            f"{shown}{more}"
-        )
-
-
-def _learning(
-    counter: Counter,
-    asked: Mapping[str, Any],
-    choice: Choice,
-    best: MixtureFit,
-    criterion: str,
-    *,
-    integrates: bool,
-) -> Any:
-    """What the model says of how it was fitted."""
-    learning = fitted_by("mixture", counter, asked)
-    treated = learning.get("missing")
-    if integrates and isinstance(treated, Mapping):
-        learning = learning.also(missing={**treated, "policy": EM, "assumed": "at random"})
-    em = {
-        "log_likelihood": best.log_likelihood,
-        "objective": best.objective,
-        "parameters": best.n_parameters,
-        "rank": best.rank,
-        "steps": best.steps,
-        "converged": best.converged,
-        "remaining_gain": _finite(best.remaining_gain),
-        "remaining_change": _finite(best.remaining_change),
-        "starts": len(best.ends),
-        "times_best": best.times_best,
-        "ends": list(best.ends),
-        "discarded": list(best.discarded),
-    }
-    found = {
-        "components": best.n_classes,
-        "covariance": best.covariance,
-        "criterion": criterion,
-        "fits": [summary_of(fit) for fit in choice.fits],
-    }
-    learning = learning.also(em=em, mixture=found)
-    return learning if choice.complete else learning.also(complete=False)
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
