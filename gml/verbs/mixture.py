@@ -117,9 +117,9 @@ def mixture(
     Examples
     --------
     >>> import gml
-    >>> found = gml.mixture("sample_data/asia.csv", components="1..3", columns=["lung", "dysp"])
-    >>> found.chosen.n_classes, round(found.chosen.log_likelihood, 4)
-    (1, -4566.3316)
+    >>> found = gml.mixture("sample_data/carcinoma.csv", components="1..4", weights="slides")
+    >>> found.chosen.n_classes, round(found.chosen.log_likelihood, 6)
+    (3, -293.704979)
     """
     deadline = Deadline(max_seconds)
     counts = parsed_components(components)

@@ -54,10 +54,10 @@ def class_profiles(net: Network, name: str | None = None) -> ClassProfiles:
     Examples
     --------
     >>> import gml
-    >>> found = gml.mixture("sample_data/asia.csv", components=2, columns=["lung", "smoke", "dysp"])
+    >>> found = gml.mixture("sample_data/carcinoma.csv", components=3, weights="slides")
     >>> profiles = class_profiles(found.model)
-    >>> profiles.hidden.levels, [one.variable.name for one in profiles.columns]
-    (('1', '2'), ['lung', 'smoke', 'dysp'])
+    >>> profiles.hidden.levels, profiles.sizes.round(4).tolist(), len(profiles.columns)
+    (('1', '2', '3'), [0.4447, 0.3736, 0.1817], 7)
     """
     hidden = net.cpd(name or _hidden_name(net))
     if not isinstance(hidden, CPT) or hidden.parents:

@@ -52,7 +52,7 @@ def class_plot(profiles: ClassProfiles, theme: Theme = LIGHT) -> Picture:
     Examples
     --------
     >>> import gml
-    >>> found = gml.mixture("sample_data/asia.csv", components=2, columns=["lung", "dysp"])
+    >>> found = gml.mixture("sample_data/carcinoma.csv", components=2, weights="slides")
     >>> class_plot(found.profiles).title
     'class: 2 classes'
     """
