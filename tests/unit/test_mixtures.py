@@ -12,6 +12,11 @@ import gml
 from gml.errors import CannotAnswer, DataError, UsageError
 from gml.model.em.climbing import climb
 from gml.model.mixtures.covariances import MODELS, matrices_of
+from gml.model.mixtures.densities import (
+    DiagonalDensities,
+    WideDiagonalDensities,
+    densities_of,
+)
 from gml.model.mixtures.fitting import MixtureData, MixtureSettings, fit_mixture
 from gml.model.mixtures.identification import generic_rank
 from gml.model.mixtures.problem import MixtureProblem
@@ -401,3 +406,22 @@ def test_the_result_is_shown():
     frame = found.to_frame()
     assert frame["log_likelihood"].tolist() == [found.chosen.log_likelihood]
     assert found.graph.hidden == ("class",)
+
+
+@pytest.mark.parametrize("observed", [[0, 1, 2], [0, 2], []])
+def test_wide_classes_have_the_moments_of_others(observed):
+    rng = np.random.default_rng(20)
+    means, variances = rng.normal(size=(2, 3)), rng.uniform(0.1, 2, (2, 3))
+    values, shares = rng.normal(size=(30, len(observed))), rng.random((2, 30))
+    found = []
+    for kind in (DiagonalDensities, WideDiagonalDensities):
+        one = kind(means, variances, np.array(observed, dtype=np.intp))
+        z = one.standardised(values)
+        found.append((one.log_densities(z), *one.restored(one.moments(z, shares))))
+    for mine, other in zip(*found, strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-12, atol=1e-12)
+
+
+def test_narrow_classes_lose_no_digits():
+    narrow = densities_of(np.zeros((2, 1)), np.array([[1.0], [1e-6]]), np.array([0]))
+    assert isinstance(narrow, DiagonalDensities)

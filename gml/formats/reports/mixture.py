@@ -28,7 +28,7 @@ def dump_mixture_text(result: MixtureResult) -> str:
     --------
     >>> import gml
     >>> found = gml.mixture("sample_data/carcinoma.csv", components=3, weights="slides")
-    >>> for line in dump_mixture_text(found).splitlines()[5:8]:
+    >>> for line in dump_mixture_text(found).splitlines()[6:9]:
     ...     print(line)
     classes
       class       1       2       3
