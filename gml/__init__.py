@@ -92,6 +92,7 @@ if TYPE_CHECKING:
     from gml.verbs.indtest import indtest
     from gml.verbs.maxent import maxent
     from gml.verbs.merge import merge
+    from gml.verbs.mixture import mixture
     from gml.verbs.mrf import mrf
     from gml.verbs.notears import notears
     from gml.verbs.pc import pc
@@ -108,7 +109,9 @@ __version__ = "0.1.0"
 _LEARNING = (
     *("average", "chowliu", "exact", "explain", "ges", "glasso", "hc", "imap", "notears", "pc"),
 )
-_MODELS = ("convert", "crf", "fit_params", "impute", "maxent", "mrf", "query", "sample")
+_MODELS = (
+    *("convert", "crf", "fit_params", "impute", "maxent", "mixture", "mrf", "query", "sample"),
+)
 _ABOUT_THEM = ("compare", "draw", "indtest", "report", "score")
 _TABLES = ("check", "count", "help", "merge", "profile", "rake", "verify")
 _HOMES = {verb: f"gml.verbs.{verb}" for verb in _LEARNING + _MODELS + _ABOUT_THEM + _TABLES} | {
@@ -259,6 +262,7 @@ __all__ = [
     "indtest",
     "maxent",
     "merge",
+    "mixture",
     "mrf",
     "notears",
     "pc",

@@ -63,6 +63,7 @@ HEAVY = {
         "gate/result.py",
         "learners/averaging.py",
         "model/answer.py",
+        "model/mixtures/result.py",
         "model/decoded_metrics.py",
         "model/mixed/mixture.py",
         "model/entropy/density.py",

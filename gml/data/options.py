@@ -26,7 +26,7 @@ DEFAULT_NA = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")
 MISSING_POLICIES = ("error", "drop", "level", "available")
 EM = "em"
 """No way to read: missing values stay, and a model is fitted to what was seen (`gml.model.em`)."""
-TAKE_EM = ("fit-params", "score", "hc", "ges")
+TAKE_EM = ("fit-params", "mixture", "score", "hc", "ges")
 """The commands that can do that."""
 # Of a label of few letters, its place in the kernel's table and its text in Python.
 _WORD_BYTES = 400

@@ -391,6 +391,16 @@ class Kernel(MatrixKernel, Protocol):
         self, middle: Numbers, inner: Numbers, couplings: Numbers, blocks: Numbers
     ) -> PairSums: ...
 
+    def mixture_rows(
+        self,
+        codes: Codes,
+        offsets: Integers,
+        tables: Numbers,
+        weights: Numbers,
+        densities: Numbers,
+        counts: Numbers,
+    ) -> float: ...
+
     def ChainRows(self, layout: ChainLayout) -> ChainRows: ...
 
     def normal_quantile(self, p: Numbers) -> Numbers: ...

@@ -303,6 +303,7 @@ _PICTURES = (
     ("strengths", "how certain edges are, from a graph of gml average", "averaged.json"),
     ("losses", "the held-out loss of graphs", "data.csv a.dot b.dot"),
     ("cpt", "the table of a node, with its intervals", "model.json --node A"),
+    ("classes", "what the classes of a mixture are like", "model.json"),
 )
 
 

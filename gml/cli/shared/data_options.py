@@ -211,6 +211,22 @@ def em_data_options(function: Function) -> Function:
     return _data_options(function, [*options, _WEIGHTS_FRACTIONAL])
 
 
+_MISSING_INTEGRATED = click.option(
+    "--missing",
+    type=_MissingPolicy(["em", "error", "drop", "level"]),
+    default="em",
+    show_default=True,
+    help="Treat missing values: integrate them out (em), refuse, drop rows, own level.",
+)
+
+
+def mixture_data_options(function: Function) -> Function:
+    """DATA and its options for mixtures, which integrate missing values out."""
+    instead = {_MISSING: _MISSING_INTEGRATED}
+    options = [instead.get(option, option) for option in _DATA_OPTIONS]
+    return _data_options(function, [*options, _WEIGHTS_FRACTIONAL])
+
+
 _MISSING_INPUTS = click.option(
     "--missing",
     type=_POLICIES,

@@ -22,6 +22,7 @@ from gml.kernel.reference.gram import (
     squared_distances,
 )
 from gml.kernel.reference.missing_parts import missing_parts
+from gml.kernel.reference.mixture_rows import mixture_rows
 from gml.kernel.reference.order_search import OrderSearch, improve_order, losses_to_go
 from gml.kernel.reference.orders import OrderChain, log_sum_sets, sum_orders
 from gml.kernel.reference.pair_sums import pair_sums
@@ -88,6 +89,7 @@ __all__ = [
     "losses_to_go",
     "median_square",
     "missing_parts",
+    "mixture_rows",
     "normal_quantile",
     "obey",
     "pair_sums",
