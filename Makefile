@@ -14,7 +14,7 @@ install_extra = PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-v
   'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$(1)"])')
 
 .PHONY: demo test hostile shells test-page fuzz lint format docs pictures bench bench-search \
-  bench-check bench-crossings bench-undirected-structure bench-coverage bench-undirected bench-gibbs bench-l1 bench-pseudo bench-maxent bench-check-undirected bench-rake bench-numbers bench-mixed bench-crf-chains bench-crf bench-glasso sessions sanitize clean
+  bench-check bench-crossings bench-undirected-structure bench-coverage bench-undirected bench-gibbs bench-l1 bench-pseudo bench-maxent bench-check-undirected bench-rake bench-numbers bench-mixed bench-crf-chains bench-crf bench-glasso bench-em sessions sanitize clean bench-em-numbers bench-mixtures
 
 $(STAMP): pyproject.toml $(KERNEL)
 	@echo 'installing into $(VENV): about a minute'
@@ -194,11 +194,29 @@ bench-crf: $(STAMP)
 	$(VENV)/sklearn/bin/pip install --quiet --disable-pip-version-check scikit-learn
 	$(BIN)/python benchmarks/crf_tables.py --python $(VENV)/sklearn/bin/python
 
+## Compare EM on tables with missing values with pyAgrum's: minutes.
+bench-em: $(STAMP)
+	$(PYTHON) -m venv $(VENV)/pyagrum
+	$(VENV)/pyagrum/bin/pip install --quiet --disable-pip-version-check pyagrum
+	$(BIN)/python -W ignore benchmarks/em.py --python $(VENV)/pyagrum/bin/python
+
 ## Compare the graphical lasso with scikit-learn's and R's, and notears with dagma: minutes.
 bench-glasso: $(STAMP)
 	$(PYTHON) -m venv $(VENV)/dagma
 	$(VENV)/dagma/bin/pip install --quiet --disable-pip-version-check scikit-learn dagma
 	$(BIN)/python benchmarks/glasso.py --python $(VENV)/dagma/bin/python
+
+## Compare EM for numbers with holes with the textbook's and scikit-learn's imputer: minutes.
+bench-em-numbers: $(STAMP)
+	$(PYTHON) -m venv $(VENV)/sklearn
+	$(VENV)/sklearn/bin/pip install --quiet --disable-pip-version-check scikit-learn
+	$(BIN)/python benchmarks/em_numbers.py --python $(VENV)/sklearn/bin/python
+
+## Compare latent classes with StepMix, and Gaussian mixtures with scikit-learn's: minutes.
+bench-mixtures: $(STAMP)
+	$(PYTHON) -m venv $(VENV)/stepmix
+	$(VENV)/stepmix/bin/pip install --quiet --disable-pip-version-check scikit-learn stepmix
+	$(BIN)/python benchmarks/mixtures.py --python $(VENV)/stepmix/bin/python
 
 ## Replay what new users do with six real tables, which come from packages on the index: minutes.
 sessions: $(STAMP)

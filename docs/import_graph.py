@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "gml"
 # From the bottom up: no room may use a later one.
 ROOMS = (
     "kernel", "graph", "data", "counts", "independence", "scores", "learners", "model", "gate",
-    "formats", "pictures", "verbs", "cli",
+    "structural", "formats", "pictures", "verbs", "cli",
 )  # fmt: skip
 FLOOR = (
     "errors", "path_kinds", "printable_text", "terminal_style", "text_table", "stopping", "signals",

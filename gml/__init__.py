@@ -88,9 +88,11 @@ if TYPE_CHECKING:
     from gml.verbs.hc import hc as hill_climb
     from gml.verbs.help import help
     from gml.verbs.imap import imap
+    from gml.verbs.impute import impute
     from gml.verbs.indtest import indtest
     from gml.verbs.maxent import maxent
     from gml.verbs.merge import merge
+    from gml.verbs.mixture import mixture
     from gml.verbs.mrf import mrf
     from gml.verbs.notears import notears
     from gml.verbs.pc import pc
@@ -107,7 +109,9 @@ __version__ = "0.1.0"
 _LEARNING = (
     *("average", "chowliu", "exact", "explain", "ges", "glasso", "hc", "imap", "notears", "pc"),
 )
-_MODELS = ("convert", "crf", "fit_params", "maxent", "mrf", "query", "sample")
+_MODELS = (
+    *("convert", "crf", "fit_params", "impute", "maxent", "mixture", "mrf", "query", "sample"),
+)
 _ABOUT_THEM = ("compare", "draw", "indtest", "report", "score")
 _TABLES = ("check", "count", "help", "merge", "profile", "rake", "verify")
 _HOMES = {verb: f"gml.verbs.{verb}" for verb in _LEARNING + _MODELS + _ABOUT_THEM + _TABLES} | {
@@ -183,7 +187,7 @@ _PARTS = {
     "average_graphs": "gml.learners.averaging",
     "average_probabilities": "gml.learners.averaging",
     "baseline_of": "gml.gate.result",
-    "bootstrap_samples": "gml.learners.bootstrap",
+    "bootstrap_samples": "gml.data.resampling",
     "check_model": "gml.gate.run",
     "check_score_options": "gml.scores.choosing",
     "check_scores": "gml.scores.choosing",
@@ -254,9 +258,11 @@ __all__ = [
     "help",
     "hill_climb",
     "imap",
+    "impute",
     "indtest",
     "maxent",
     "merge",
+    "mixture",
     "mrf",
     "notears",
     "pc",

@@ -9,6 +9,8 @@ admissions: Bickel, Hammel & O'Connell 1975, Science 187:398-404 (counts by depa
 icecream: Eisner 2002, ACL Workshop on Effective Tools for Teaching NLP, pp. 10-18 (weather, and how
 many ice creams were eaten on each day of a diary).
 students: Agresti 2013, Categorical Data Analysis, table 9.3 (who ever used what, of 2276 students).
+carcinoma: Agresti 2002, Categorical Data Analysis, table 13.1 (which of seven pathologists saw a
+carcinoma of the uterine cervix in each of 118 slides).
 flats: made up, numbers beside labels: size in square metres, rent and heating costs per month.
 census: made up, margins of the population that the survey is about.
 
@@ -170,6 +172,15 @@ HEATING = {"new": (160, 0.6, 8), "old": (0, 1.5, 18), "renovated": (70, 0.9, 11)
 PARKING = {"centre": 0.2, "suburb": 0.6, "village": 0.9}
 
 
+CARCINOMA = {
+    "1111111": 34, "1111211": 2, "1211111": 6, "1211112": 1, "1211211": 4, "1211212": 5,
+    "2111111": 2, "2121212": 1, "2211111": 2, "2211112": 1, "2211211": 2, "2211212": 7,
+    "2211222": 1, "2212112": 1, "2212212": 2, "2212222": 3, "2221212": 13, "2221222": 5,
+    "2222212": 10, "2222222": 16,
+}  # fmt: skip
+"""How many slides the seven judged in this way: 2 is a carcinoma."""
+
+
 def sample(network: dict[str, Node], n: int, seed: int) -> list[list[str]]:
     """Draw rows by forward sampling; nodes stand after their parents."""
     draw = random.Random(seed).random
@@ -285,6 +296,10 @@ def main(folder: Path) -> None:
     write_csv(folder / "flats.csv", columns, flats(800, seed=2019))
     names = ["alcohol", "cigarettes", "marijuana", "Freq"]
     write_csv(folder / "students.csv", names, students)
+    slides = [[*(YES_NO[mark == "1"] for mark in marks), str(n)] for marks, n in CARCINOMA.items()]
+    write_csv(folder / "carcinoma.csv", [*"ABCDEFG", "slides"], slides)
+    raters = "\n".join(f"  Truth -> {name};" for name in "ABCDEFG")
+    (folder / "carcinoma.dot").write_text(f"digraph {{\n{raters}\n}}\n", encoding="utf-8")
     write_dot(folder / "asia.dot", ASIA)
     write_dot(folder / "cancer.dot", CANCER)
 

@@ -41,7 +41,11 @@ def random_network(rng, names, labels, *, beside=False, shuffled=True):
         table = rng.dirichlet(np.full(shape[1], 0.3), size=rows)
         counts = rng.integers(0, 50, size=shape) if beside else None
         intervals = np.stack([table / 2, (table + 1) / 2], axis=-1) if beside else None
-        cpds.append(CPT(variable, parents, table, counts, intervals))
+        expected = rng.gamma(2, size=shape) if beside and rng.random() < 0.5 else None
+        hidden = expected is not None and bool(rng.random() < 0.5)
+        if hidden:
+            counts = None
+        cpds.append(CPT(variable, parents, table, counts, intervals, expected, hidden))
     return BayesNet(
         tuple(cpds), Provenance({"command": "fit-params", "rows": 50} if beside else {})
     )
@@ -113,6 +117,8 @@ def assert_same(one, other, *, beside=False):
         if beside:
             np.testing.assert_array_equal(a.counts, b.counts)
             np.testing.assert_array_equal(a.intervals, b.intervals)
+            np.testing.assert_array_equal(a.expected_counts, b.expected_counts, strict=True)
+            assert a.hidden == b.hidden
     if beside:
         assert one.learning == other.learning
 

@@ -37,14 +37,16 @@ MAY_USE = {
     "learners": {"independence", "scores", "counts", "data", "kernel", "graph"},
     "model": {"independence", "scores", "counts", "data", "kernel", "graph"},
     "gate": {"learners", "model", "independence", "scores", "counts", "data", "kernel", "graph"},
+    "structural": {"learners", "model", "independence", "scores", "counts", "data", "kernel", "graph"},
     "formats": {"gate", "learners", "model", "independence", "scores", "counts", "data", "kernel", "graph"},
     "pictures": {"formats", "gate", "learners", "model", "independence", "scores", "counts", "data", "kernel", "graph"},
     "verbs": {
-        "pictures", "formats", "gate", "learners", "model", "independence", "scores", "counts", "data", "kernel",
+        "pictures", "formats", "gate", "structural", "learners", "model", "independence", "scores", "counts", "data",
+        "kernel",
         "graph",
     },
     "cli": {
-        "verbs", "pictures", "formats", "gate", "learners", "model", "independence", "scores", "counts", "data",
+        "verbs", "pictures", "formats", "gate", "structural", "learners", "model", "independence", "scores", "counts", "data",
         "kernel", "graph",
     },
 }  # fmt: skip
@@ -61,6 +63,7 @@ HEAVY = {
         "gate/result.py",
         "learners/averaging.py",
         "model/answer.py",
+        "model/mixtures/result.py",
         "model/decoded_metrics.py",
         "model/mixed/mixture.py",
         "model/entropy/density.py",

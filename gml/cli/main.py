@@ -36,8 +36,10 @@ GROUPS = {
         "mrf": "Fit an undirected model: a Markov random field.",
         "maxent": "Find the distribution of largest entropy under constraints.",
         "crf": "Fit a conditional random field: p(y | x) to predict columns.",
+        "mixture": "Find classes of rows that nobody recorded: latent classes.",
         "query": "Ask a model for posteriors, explanations and predictions.",
         "sample": "Draw rows from a model.",
+        "impute": "Fill the missing values of a table by a model.",
     },
     "Test and score": {
         "indtest": "Test the independence of variables.",

@@ -26,6 +26,7 @@ from gml.counts.answers import (
     every_configuration,
 )
 from gml.counts.expanded_moments import ExpandedMoments, expanded_labels
+from gml.counts.gaps import Gaps
 from gml.counts.number_questions import NumberQuestions
 from gml.counts.questions import (
     Family,
@@ -177,6 +178,20 @@ class Counter(NumberQuestions):
             np.array([worth.value for worth in found], dtype=np.float64),
             np.array([worth.ceiling for worth in found], dtype=np.float64),
         )
+
+    def complete_rows(self, sets: Sequence[Sequence[int]]) -> NDArray[np.int64]:
+        """Return how many rows, weighted, have a value in each column of a set."""
+        if not self.missing:
+            return np.full(len(sets), self.n, dtype=np.int64)
+        if self._gaps is not None:
+            return self._gaps.complete_rows(sets)
+        asked = [TableSet((columns[0],), tuple(columns[1:])) for columns in sets]
+        return np.array([counts.n for counts in self.tables(asked)], dtype=np.int64)
+
+    @functools.cached_property
+    def _gaps(self) -> Gaps | None:
+        rows = self.rows()
+        return None if rows is None else Gaps(rows)
 
     def statistics(self, triples: Sequence[Triple]) -> TableStatistics:
         """Count a batch of tests and return their statistics without handing out the tables."""

@@ -104,6 +104,7 @@ def build_dataset(
         options.missing,
         where,
         offer_available=options.offer_available,
+        offer_em=options.offer_em,
         declared={*options.levels.levels, *options.levels.intervals},
         unweighed={} if unweighed is None else {str(options.weights_column): unweighed},
     )

@@ -61,6 +61,7 @@ def apply_missing_policy(
     where: str,
     *,
     offer_available: bool = True,
+    offer_em: bool = False,
     declared: Collection[str] = (),
     unweighed: Mapping[str, NDArray[np.bool_]] | None = None,
 ) -> Dataset:
@@ -94,6 +95,7 @@ def apply_missing_policy(
         choices = [f"{parameter('missing', 'drop')} (complete rows only)"]
         choices += ["level (a level of their own)"] * (not numbers)
         choices += ["available (rows complete in each table)"] * offer_available
+        choices += ["em (fit to what was seen of each row)"] * offer_em
         *first, last = choices
         chosen = f"{', '.join(first)} or {last}" if first else last
         raise DataError(f"{where}: missing values: {per_column}; choose {chosen}")

@@ -24,6 +24,10 @@ from gml.resources import budget_in_force
 
 DEFAULT_NA = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")
 MISSING_POLICIES = ("error", "drop", "level", "available")
+EM = "em"
+"""No way to read: missing values stay, and a model is fitted to what was seen (`gml.model.em`)."""
+TAKE_EM = ("fit-params", "mixture", "score", "hc", "ges")
+"""The commands that can do that."""
 # Of a label of few letters, its place in the kernel's table and its text in Python.
 _WORD_BYTES = 400
 _MOST_WORDS = (1 << 31) - 1
@@ -92,6 +96,8 @@ class ReadOptions:
     digest: bool = False
     offer_available: bool = True
     """Whether the message about missing values offers `available`."""
+    offer_em: bool = False
+    """Whether it offers `em`, which is not a way to read."""
     takes_numbers: str | None = None
     """What would take columns as numbers, for the message about columns with too many levels."""
     identifier: str | None = None
@@ -100,6 +106,8 @@ class ReadOptions:
     """The columns that `max_levels` holds for, all by default; others may hold words."""
 
     def __post_init__(self) -> None:
+        if self.missing == EM:
+            raise UsageError(refused_em())
         require_one_of("missing", self.missing, MISSING_POLICIES)
         require_one_of("discretize", self.discretize, METHODS)
         require_one_of("undeclared", self.undeclared, ("labels", "numbers"))
@@ -221,6 +229,13 @@ class ReadOptions:
         if name in self.levels.cuts:
             return Binning("cuts", cuts=self.levels.cuts[name])
         return None
+
+
+def refused_em() -> str:
+    """Say that a command cannot fit by EM, and which can."""
+    *first, last = TAKE_EM
+    able = f"gml {', '.join(first)} and {last} do that"
+    return f"{parameter('missing', EM)} fits a model to what was seen of each row; {able}"
 
 
 def given_keywords(reading: Mapping[str, object]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ one.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,6 +30,7 @@ from gml.data.identifiers import has_too_many_levels
 from gml.data.information_loss import information_kept
 from gml.data.levels import is_numeric
 from gml.data.missing import why_no_rows
+from gml.data.missing_patterns import MissingPatterns
 from gml.data.number_summary import NumberValues
 from gml.data.options import ReadOptions
 from gml.data.schema import NUMERIC
@@ -84,6 +85,8 @@ class Profile:
     rows: Number
     columns: tuple[ColumnProfile, ...]
     na: tuple[str, ...]
+    patterns: MissingPatterns | None = None
+    """Which columns are missing together, if that was asked for."""
 
     def to_frame(self) -> pd.DataFrame:
         """Return a pandas DataFrame with one row per column."""
@@ -97,8 +100,18 @@ class Profile:
         return f"Profile({rows}, {counted(len(names), 'column')}: {listing(names)})"
 
 
-def profile_table(data: str | os.PathLike[str] | pd.DataFrame, options: ReadOptions) -> Profile:
+PatternsOf = Callable[[Dataset], MissingPatterns]
+"""What looks at gaps, if anything does."""
+
+
+def profile_table(
+    data: str | os.PathLike[str] | pd.DataFrame,
+    options: ReadOptions,
+    patterns_of: PatternsOf | None = None,
+) -> Profile:
     """Return the profile of all columns of a table that the options leave.
+
+    `patterns_of` is shown the columns of the schema, with their gaps.
 
     Examples
     --------
@@ -126,6 +139,7 @@ def profile_table(data: str | os.PathLike[str] | pd.DataFrame, options: ReadOpti
     }
     usable = [j for j in read.chosen if problems[j] is None]
     found: dict[int, ColumnProfile] = {}
+    patterns = None
     if usable:
         uncut = _numbers_to_cut(read, usable, options, weights)
         dataset = build_dataset(read.columns, read.names, usable, options, read.where, read.digest)
@@ -135,11 +149,12 @@ def profile_table(data: str | os.PathLike[str] | pd.DataFrame, options: ReadOpti
             j: replace(column, information=kept.get(column.name))
             for j, column in zip(usable, described, strict=True)
         }
+        patterns = None if patterns_of is None else patterns_of(dataset)
     columns = [
         found.get(j) or _outside_schema(read.names[j], facts[j], gaps[j], (n, unit), problems[j])
         for j in read.chosen
     ]
-    return Profile(n if unit == 1 else n * unit, tuple(columns), options.na_tokens)
+    return Profile(n if unit == 1 else n * unit, tuple(columns), options.na_tokens, patterns)
 
 
 def _numbers_to_cut(

@@ -107,3 +107,18 @@ def fold_counts(counts: NDArray[np.int64], k: int, *, seed: int = 0) -> Iterator
         chosen = rng.multivariate_hypergeometric(left, n // k + (fold < n % k))
         left -= chosen
         yield chosen
+
+
+def bootstrap_samples(dataset: Dataset, replicates: int, *, seed: int = 0) -> Iterator[Dataset]:
+    """Yield samples of as many rows as there are, drawn with replacement."""
+    rows, counts = distinct_rows(dataset)
+    n = int(counts.sum())
+    if n == 0:
+        raise CannotAnswer("there are no rows to draw from")
+    for replicate in range(replicates):
+        yield resampled(dataset, rows, stream(seed, replicate).multinomial(n, counts / n))
+
+
+def stream(seed: int, k: int) -> np.random.Generator:
+    """The k-th stream that a seed spawns, without those before it."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(k,)))

@@ -22,7 +22,7 @@ from gml.data.number_summary import NumberSummary, parse_summary
 from gml.data.text_file import read_text
 from gml.errors import DataError, parameter, place, quote, unknown_name
 
-_KEYS = ("schema", "columns", "others", "na", "rows", "hash")
+_KEYS = ("schema", "columns", "others", "na", "rows", "missing_patterns", "hash")
 NUMERIC, NOMINAL, ORDINAL = KINDS = ("numeric", "nominal", "ordinal")
 """The types of columns that can be declared: numbers, and labels without and with an order."""
 

@@ -2,7 +2,8 @@
 
 Names are always quoted; a quote and a backslash inside are escaped, nothing else, so every name
 comes back. What is known about the column of a node stands on the line of the node: its `levels` as
-a JSON list, or `type=numeric`. Two arrows a -> b and b -> a make one undirected edge.
+a JSON list, or `type=numeric`; a node without a column is `hidden`, and drawn with dashes. Two
+arrows a -> b and b -> a make one undirected edge.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ def _shown(attributes: Mapping[str, str]) -> str:
 
 def node_attributes(graph: Graph, name: str) -> dict[str, str]:
     """Return what is known about the column of a node, as DOT writes the values."""
-    return {key: quoted(text) for key, text in column_attributes(graph, name).items()}
+    found = {key: quoted(text) for key, text in column_attributes(graph, name).items()}
+    return found | ({"style": "dashed"} if name in graph.hidden else {})
 
 
 def edge_attributes(edge: Edge) -> dict[str, str]:
@@ -107,6 +109,7 @@ def load_dot(text: str, where: str) -> Graph:
             kind=kind,
             levels=columns.levels,
             numeric=columns.numeric,
+            hidden=columns.hidden,
         )
     except GraphError as error:
         raise GraphError(f"{where}: {error}") from None

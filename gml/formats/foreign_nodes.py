@@ -2,7 +2,7 @@
 
 `levels` is a JSON list of the levels of a column, in their order; levels that are intervals are the
 cut points. `type` is `numeric` for a column of numbers. Where a node has both, the levels count.
-The same names stand in graph JSON.
+`hidden` is `true` for a node that has no column. The same names stand in graph JSON.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from gml.graph.graph import Graph
 NUMERIC = "numeric"
 NUMBER_KEYS = frozenset(("gaussian", "regressions"))
 """What a node of numbers has in a model file, in the place of a table."""
-COLUMN_ATTRIBUTES = ("levels", "type")
+COLUMN_ATTRIBUTES = ("levels", "type", "hidden")
 
 
 class Columns(NamedTuple):
-    """The levels of columns by name, and the columns that hold numbers."""
+    """The levels of columns by name, the columns that hold numbers, and nodes without a column."""
 
     levels: dict[str, tuple[str, ...]]
     numeric: tuple[str, ...]
+    hidden: tuple[str, ...] = ()
 
 
 def column_attributes(graph: Graph, name: str, *, ascii: bool = False) -> dict[str, str]:
@@ -50,8 +51,10 @@ def read_columns(said: Mapping[str, Mapping[str, Any]], where: str, *, ours: boo
     wrote (`ours`), a list that is damaged would be lost in silence, so that it is an error.
     """
     levels: dict[str, tuple[str, ...]] = {}
-    numeric = []
+    numeric, hidden = [], []
     for name, attributes in said.items():
+        if str(attributes.get("hidden")).lower() == "true":
+            hidden.append(name)
         text = str(attributes.get("levels", "")).strip()
         found = decode_list(text)
         if isinstance(found, list) and all(isinstance(level, str) for level in found):
@@ -60,4 +63,4 @@ def read_columns(said: Mapping[str, Mapping[str, Any]], where: str, *, ours: boo
             raise GraphError(f"{where}: the levels of {quote(name)} are not a JSON list of strings")
         elif attributes.get("type") == NUMERIC:
             numeric.append(name)
-    return Columns(levels, tuple(numeric))
+    return Columns(levels, tuple(numeric), tuple(hidden))

@@ -111,6 +111,7 @@ def load_graphml(text: str, where: str) -> Graph:
             levels=columns.levels,
             learning=Provenance.read(learning),
             numeric=columns.numeric,
+            hidden=columns.hidden,
         )
     except GraphError as error:
         raise GraphError(f"{where}: {error}") from None

@@ -97,6 +97,7 @@ def graph_of(content: dict[str, Any], where: str) -> Graph:
             levels=columns.levels,
             learning=Provenance.read(about.get("learning")),
             numeric=columns.numeric,
+            hidden=columns.hidden,
         )
     except GraphError as error:
         raise GraphError(f"{where}: {error}") from None
@@ -115,11 +116,14 @@ def _read_nodes(nodes: list[Any], where: str) -> tuple[list[str], Columns]:
     names: list[str] = []
     levels: dict[str, tuple[str, ...]] = {}
     numeric: list[str] = []
+    hidden: list[str] = []
     for node in nodes:
         if not isinstance(node, dict) or "id" not in node:
             raise GraphError(f'{where}: a node has no "id"')
         name = str(node["id"])
         names.append(name)
+        if node.get("hidden") is True:
+            hidden.append(name)
         declared = node.get("levels")
         if declared is not None:
             if not isinstance(declared, list) or not all(isinstance(v, str) for v in declared):
@@ -127,7 +131,7 @@ def _read_nodes(nodes: list[Any], where: str) -> tuple[list[str], Columns]:
             levels[name] = tuple(declared)
         elif node.get("type") == NUMERIC or not NUMBER_KEYS.isdisjoint(node):
             numeric.append(name)
-    return names, Columns(levels, tuple(numeric))
+    return names, Columns(levels, tuple(numeric), tuple(hidden))
 
 
 def _read_edge(link: Any, plain: str, where: str) -> tuple[str, str, str, dict[str, Any]]:

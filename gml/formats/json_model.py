@@ -1,7 +1,9 @@
 """Model JSON: graph JSON (schema gml/1) whose nodes have their parents and their distribution.
 
 A node with levels has "cpt", one row per configuration of "parents" with the last one fastest,
-and "counts" and "intervals" of the same shape where they are known. A node of numbers has
+and "counts" and "intervals" of the same shape where they are known; where values were missing,
+"expected_counts" beside them, and "hidden": true for a node whose values nobody saw. A node of
+numbers has
 "gaussian": {"intercept", "coefficients", "sd"} and, where known, "n", "intervals" (bounds of the
 intercept, of each coefficient and of the standard deviation) and "rows" (`json_regression_rows`);
 one with parents that have levels has "regressions" (`json_regressions`).
@@ -79,8 +81,12 @@ def _table_node(cpt: CPT, position: Mapping[str, int]) -> dict[str, Any]:
         "parents": [cpt.parents[i].name for i in order],
         "cpt": turned(cpt.table),
     }
+    if cpt.hidden:
+        node["hidden"] = True
     if cpt.counts is not None:
         node["counts"] = turned(cpt.counts)
+    if cpt.expected_counts is not None:
+        node["expected_counts"] = turned(cpt.expected_counts)
     if cpt.intervals is not None:
         node["intervals"] = finite(turned(cpt.intervals))
     return node
@@ -133,7 +139,7 @@ def _cpd(name: str, node: dict[str, Any], variables: dict[str, Variable], room: 
     if without:
         raise GraphError(f'node {quote(without[0])} has no "levels"')
     shape = room.shape(variable, parents)
-    counts = node.get("counts")
+    counts, expected = node.get("counts"), node.get("expected_counts")
     intervals = node.get("intervals")
     return CPT(
         variable,
@@ -141,6 +147,10 @@ def _cpd(name: str, node: dict[str, Any], variables: dict[str, Variable], room: 
         number_array(node["cpt"], shape, f"the table of {quote(name)}"),
         None if counts is None else _counts(counts, shape, f"the counts of {quote(name)}"),
         None if intervals is None else bounds_array(intervals, (*shape, 2), name),
+        None
+        if expected is None
+        else _counts(expected, shape, f"the expected counts of {quote(name)}").astype(np.float64),
+        node.get("hidden") is True,
     )
 
 

@@ -1,6 +1,7 @@
 """Nodes of numbers in model JSON: one regression, or one per configuration of the labels.
 
-"gaussian" is {"intercept", "coefficients", "sd"} and, where known, "n", "intervals" and "rows". A
+"gaussian" is {"intercept", "coefficients", "sd"} and, where known, "n", "intervals" and "rows", and
+"expected_n" where values were missing. A
 node that has parents with levels has "regressions" instead, a list of such objects in the order of
 the configurations of these parents, the last fastest; "coefficients" belong to the other parents,
 in order. In a list where some have "n", one without it stands for a configuration never seen.
@@ -8,6 +9,7 @@ in order. In a list where some have "n", one without it stands for a configurati
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -48,6 +50,8 @@ def _regression_object(line: LinearGaussian, order: Sequence[int]) -> dict[str, 
     }
     if line.n is not None:
         found["n"] = line.n
+    if line.expected_n is not None:
+        found["expected_n"] = line.expected_n
     if line.intervals is not None:
         first, *middle, last = line.intervals
         bounds = [first, *(middle[i] for i in order), last]
@@ -102,13 +106,16 @@ def _regression(
 ) -> LinearGaussian:
     if not isinstance(given, dict):
         raise GraphError(f"{what} is not an object")
-    terms = [given.get("intercept"), given.get("coefficients"), given.get("sd"), given.get("n", 0)]
-    coefficients = terms.pop(1)
+    terms = [given.get("intercept"), given.get("sd"), given.get("n", 0)]
+    terms.append(given.get("expected_n", 0))
+    coefficients = given.get("coefficients")
     if not isinstance(coefficients, list):
         raise GraphError(f'{what} has no list of "coefficients"')
     for number in (*terms, *coefficients):
         if isinstance(number, bool) or not isinstance(number, int | float):
             raise GraphError(f"{what} lacks a number")
+    if not 0 <= terms[-1] < math.inf:
+        raise GraphError(f"{what} is expected of {terms[-1]} rows")
     intervals = given.get("intervals")
     bounds = (
         None
@@ -128,6 +135,7 @@ def _regression(
             given.get("n"),
             bounds,
             None if given.get("rows") is None else rows_of(given["rows"], len(parents), what),
+            None if given.get("expected_n") is None else float(given["expected_n"]),
         )
     except OverflowError:
         raise GraphError(f"{what} has a number that is too large") from None

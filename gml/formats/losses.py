@@ -31,7 +31,11 @@ def lost_by(format: str, net: BayesNet | MarkovNet | Conditional) -> list[str]:
 
     if format not in TABLES_ONLY or isinstance(net, Conditional):
         return []
-    return ["the names"] * (format == "uai" and not has_own_names(net)) + beside_tables(net)
+    return [
+        *["the names"] * (format == "uai" and not has_own_names(net)),
+        *["which nodes are hidden"] * bool(net.graph.hidden),
+        *beside_tables(net),
+    ]
 
 
 def has_own_names(net: BayesNet | MarkovNet) -> bool:
@@ -57,7 +61,14 @@ def beside_tables(net: BayesNet | MarkovNet) -> list[str]:
             *["the baseline"] * (net.baseline is not None),
         ]
 
-    counts = [cpd.counts if isinstance(cpd, CPT) else cpd.n for cpd in net.cpds]
+    counts = [
+        cpd.n
+        if not isinstance(cpd, CPT)
+        else cpd.expected_counts
+        if cpd.counts is None
+        else cpd.counts
+        for cpd in net.cpds
+    ]
     has_intervals = [
         cpd.intervals is not None if isinstance(cpd, CPT) else cpd.has_intervals for cpd in net.cpds
     ]

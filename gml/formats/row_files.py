@@ -40,6 +40,19 @@ with .gz, .bz2 or .xz
         )
 
 
+def numbered_path(path: str | os.PathLike[str], number: int) -> str:
+    """The name of one of several files of rows: the number goes before the suffixes.
+
+    Examples
+    --------
+    >>> numbered_path("out/rows.csv.gz", 2), numbered_path("rows", 1)
+    ('out/rows.2.csv.gz', 'rows.1')
+    """
+    plain, compression = _taken_apart(path)
+    compressed = Path(path).suffix if compression else ""
+    return str(plain.with_name(f"{plain.stem}.{number}{plain.suffix}{compressed}"))
+
+
 def encoded_rows(
     path: str | os.PathLike[str], pieces: Iterable[bytes | memoryview]
 ) -> Iterator[bytes | memoryview]:

@@ -21,7 +21,7 @@ from gml.data.frames import is_frame
 from gml.data.levels import NA_LEVEL
 from gml.data.missing import apply_missing_policy, count_missing
 from gml.data.number_summary import NumberValues
-from gml.data.options import ReadOptions
+from gml.data.options import EM, ReadOptions
 from gml.data.parquet import is_parquet
 from gml.data.reading import read_dataset
 from gml.data.records import open_records
@@ -288,15 +288,18 @@ def _require_rows(rows: int, path: str) -> None:
 
 
 def _left_out(options: ReadOptions, net: CheckedModel) -> tuple[str, ...]:
-    """The columns of the model that the options leave out."""
+    """The columns of the model that the options leave out, or that never were columns."""
     chosen = net.names if options.columns is None else options.columns
-    return tuple(name for name in net.names if name not in chosen or name in options.exclude)
+    without = {*options.exclude, *net.graph.hidden}
+    return tuple(name for name in net.names if name not in chosen or name in without)
 
 
 def _policy_of_fit(net: CheckedModel) -> str:
     """How missing values were treated; if that is not known, there were none."""
     recorded = net.learning.missing
-    return "available" if recorded is None else recorded.policy or "available"
+    policy = (None if recorded is None else recorded.policy) or "available"
+    # What EM expects in the place of missing values is no row: those that were seen are compared.
+    return "available" if policy == EM else policy
 
 
 def _declared(schema: Schema, net: CheckedModel) -> dict[str, tuple[str, ...]]:

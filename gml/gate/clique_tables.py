@@ -147,7 +147,12 @@ def has_counts(net: CheckedModel) -> bool:
     """Whether it is known what all tables of a model of levels were fitted on."""
     if isinstance(net, MarkovNet):
         return generator_counts(net) is not None
-    return all(table_of(cpd).counts is not None for cpd in net.cpds)
+    hidden = {*net.hidden}
+    return all(
+        table_of(cpd).counts is not None
+        for cpd in net.cpds
+        if hidden.isdisjoint(v.name for v in (cpd.variable, *cpd.parents))
+    )
 
 
 def generator_counts(net: MarkovNet) -> Margins | None:

@@ -43,6 +43,17 @@ NOTHING_KEPT = (
     "the model keeps nothing of the rows that it was fitted on (an older version made it, or the "
     "rows counted in part), so tables, edges, drift and fit cannot be compared; fit it again"
 )
+OF_EM = (
+    "regressions that EM fitted to incomplete rows keep nothing of these, so that their tables, "
+    "edges and fit cannot be compared"
+)
+
+
+def notes_on_kept(net: BayesNet, lacking: bool) -> list[str]:
+    """Say that regressions cannot be compared with rows, and why, where that is so."""
+    if not lacking:
+        return []
+    return [OF_EM if isinstance(net.learning.get("em"), dict) else NOTHING_KEPT]
 
 
 def mixed_questions(
@@ -115,7 +126,7 @@ def mixed_questions(
     if not has_counts(labels):
         notes = [*notes, "the model has no counts, and so its tables are taken as exact"]
     margins = column_margins(labels, columns, families)
-    return Asked(questions, unlikely, [*notes, *([NOTHING_KEPT] if lacking else [])], margins)
+    return Asked(questions, unlikely, [*notes, *notes_on_kept(net, lacking)], margins)
 
 
 def _schema(

@@ -17,7 +17,7 @@ from gml.counts.counter import Counter
 from gml.counts.memory import MemoryCounter
 from gml.data.alignment import with_levels_first
 from gml.data.dataset import Dataset
-from gml.errors import CannotAnswer, Note, counted, parameter
+from gml.errors import CannotAnswer, Note, agreeing, counted, listing, parameter
 from gml.gate.check import LEVELS, PASS, Check
 from gml.gate.clique_tables import moved_with
 from gml.gate.decision import decide_together, is_small_enough
@@ -125,7 +125,12 @@ def examine(
         rows=n_rows,
         model_rows=rows_behind(net),
         unlikely=asked.unlikely,
-        notes=(*context.notes, *notes_on_training(net.training), *asked.notes),
+        notes=(
+            *context.notes,
+            *notes_on_training(net.training),
+            *_notes_on_hidden(net),
+            *asked.notes,
+        ),
         baseline=baseline,
         margins=asked.margins,
         parents=_parents(net),
@@ -208,6 +213,21 @@ def _notes(
     return notes
 
 
+def _notes_on_hidden(net: CheckedModel) -> list[str]:
+    """Say which tables cannot be compared with rows, as they are about what nobody saw."""
+    hidden = {*net.graph.hidden}
+    if not hidden or isinstance(net, MarkovNet):
+        return []
+    about = [
+        cpd.variable.name
+        for cpd in net.cpds
+        if not hidden.isdisjoint(v.name for v in (cpd.variable, *cpd.parents))
+    ]
+    tables = agreeing(len(about), "the table", "the tables")
+    seen = f"{listing(sorted(hidden))} {agreeing(len(hidden), 'was', 'were')} never seen"
+    return [f"{tables} of {listing(about)} left out: {seen}"]
+
+
 def _parents(net: CheckedModel) -> dict[str, tuple[str, ...]]:
     """What selecting rows by a column changes beside it, and by what that changes, in turn."""
     if isinstance(net, MarkovNet):
@@ -219,6 +239,7 @@ def _counter(net: CheckedModel, data: Dataset | Counter, settings: CheckSettings
     if not isinstance(data, Dataset):
         return data
     levels = {v.name: v.levels for v in net.variables if v.levels is not None}
-    present = [name for name in net.names if name in data.names]
+    hidden = net.graph.hidden
+    present = [name for name in net.names if name in data.names and name not in hidden]
     aligned = with_levels_first(data.select(present), levels)
     return MemoryCounter(aligned, threads=settings.threads)

@@ -49,6 +49,7 @@ def moral_graph(graph: Graph) -> Graph:
         levels=graph.levels,
         learning=graph.learning,
         numeric=graph.numeric,
+        hidden=graph.hidden,
     )
 
 

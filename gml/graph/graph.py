@@ -108,6 +108,8 @@ class Graph:
     learning: Provenance = field(default_factory=Provenance)
     numeric: tuple[str, ...] = ()
     """The nodes whose columns hold numbers; those without levels may hold anything."""
+    hidden: tuple[str, ...] = ()
+    """The nodes that have no column: nobody saw their values."""
 
     if TYPE_CHECKING:
         # The package adds these to the class: formats and pictures are above this room.
@@ -132,6 +134,7 @@ class Graph:
         levels: Mapping[str, tuple[str, ...]] | None = None,
         learning: Provenance | None = None,
         numeric: Iterable[str] = (),
+        hidden: Iterable[str] = (),
     ) -> Graph:
         """Build a graph from (source, type, target[, attributes]); the kind follows from the edges.
 
@@ -186,6 +189,7 @@ class Graph:
             attributes,
             learning or Provenance(),
             tuple(map(str, numeric)),
+            tuple(map(str, hidden)),
         )
         _check_kind(graph, implied)
         return graph
@@ -260,9 +264,12 @@ class Graph:
 
     def about_column(self, name: str) -> dict[str, Any]:
         """Return what is known about the column of a node, as JSON and networkx have it."""
+        found: dict[str, Any] = {}
         if name in self.levels:
-            return {"levels": list(self.levels[name])}
-        return {"type": "numeric"} if name in self.numeric else {}
+            found["levels"] = list(self.levels[name])
+        elif name in self.numeric:
+            found["type"] = "numeric"
+        return found | ({"hidden": True} if name in self.hidden else {})
 
     def to_networkx(self) -> nx.DiGraph | nx.Graph:
         """Return a networkx graph with the type and attributes of each edge.
@@ -311,6 +318,7 @@ class Graph:
             and bool(np.array_equal(self.marks, other.marks))
             and dict(self.levels) == dict(other.levels)
             and set(self.numeric) == set(other.numeric)
+            and set(self.hidden) == set(other.hidden)
             and {k: dict(v) for k, v in self.attributes.items()}
             == {k: dict(v) for k, v in other.attributes.items()}
             and self.learning.written() == other.learning.written()

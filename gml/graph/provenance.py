@@ -12,7 +12,7 @@ from typing import Any
 
 from gml import __version__
 
-_POLICIES = ("drop", "level", "available")
+_POLICIES = ("drop", "level", "available", "em")
 
 
 @dataclass(frozen=True)

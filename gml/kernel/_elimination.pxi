@@ -8,6 +8,7 @@ cdef extern from "elimination.h":
         double *work
     double c_eliminate "eliminate"(const elimination *, const double *, const int64_t *) nogil
     void c_distribute "distribute"(const elimination *, const int64_t *, double *) nogil
+    void add_distributions(const elimination *, const int64_t *, double, double *) nogil
     void trace_maximum(const elimination *, int32_t *) nogil
 
 
@@ -55,6 +56,21 @@ cdef class Elimination:
                 log_p[row] = c_eliminate(&self.program, &tables[0], &bases[row, 0])
                 if log_p[row] > -1e308:
                     c_distribute(&self.program, &offsets[0], &out[row, 0])
+        check_stopped()
+
+    def expectations(self, const double[::1] tables, const int64_t[:, ::1] bases,
+                     const double[::1] weights, const int64_t[::1] offsets, double[::1] out,
+                     double[::1] counts, double[::1] log_p):
+        """Add the distributions given each row of bases to counts, where the factors came from."""
+        cdef Py_ssize_t row
+        with nogil:
+            for row in range(bases.shape[0]):
+                if row % 64 == 63 and stop_wanted():
+                    break
+                log_p[row] = c_eliminate(&self.program, &tables[0], &bases[row, 0])
+                if log_p[row] > -1e308:
+                    c_distribute(&self.program, &offsets[0], &out[0])
+                    add_distributions(&self.program, &bases[row, 0], weights[row], &counts[0])
         check_stopped()
 
     def trace(self):

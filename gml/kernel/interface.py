@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.kernel.chain_layout import ChainLayout
+from gml.kernel.family_layout import Expectation, FamilyLayout, MissingParts
 from gml.kernel.gibbs_plan import GibbsPlan, ScopeLayout
 from gml.kernel.layout import (
     ColumnSpec,
@@ -103,6 +104,18 @@ class Elimination(Protocol):
         self, tables: Numbers, bases: Integers, offsets: Integers, out: Numbers, log_p: Numbers
     ) -> None:
         """Eliminate and distribute for each row of bases; rows of probability 0 are left alone."""
+
+    def expectations(
+        self,
+        tables: Numbers,
+        bases: Integers,
+        weights: Numbers,
+        offsets: Integers,
+        out: Numbers,
+        counts: Numbers,
+        log_p: Numbers,
+    ) -> None:
+        """Add the distributions given each row of bases to counts, where the factors came from."""
 
     def trace(self) -> Positions:
         """The levels that reach the maximum, the first of those that do; -1 where not asked."""
@@ -327,6 +340,37 @@ class Kernel(MatrixKernel, Protocol):
         last: int,
     ) -> Numbers: ...
 
+    def missing_parts(
+        self,
+        layout: FamilyLayout,
+        columns: list[Codes | None],
+        weights: Integers | None,
+        n_rows: int,
+        keep_barren: bool,
+        most_bytes: int,
+    ) -> MissingParts | None: ...
+
+    def expected_counts(
+        self,
+        layout: FamilyLayout,
+        parts: MissingParts,
+        first: int,
+        last: int,
+        tables: Numbers,
+        counts: Numbers,
+    ) -> Expectation: ...
+
+    def count_covariances(
+        self,
+        layout: FamilyLayout,
+        parts: MissingParts,
+        first: int,
+        last: int,
+        tables: Numbers,
+        places: Positions,
+        matrix: Numbers,
+    ) -> None: ...
+
     def TableSampler(self, plan: TablePlan) -> Sampler: ...
 
     def GaussianSampler(self, plan: GaussianPlan) -> Sampler: ...
@@ -346,6 +390,16 @@ class Kernel(MatrixKernel, Protocol):
     def pair_sums(
         self, middle: Numbers, inner: Numbers, couplings: Numbers, blocks: Numbers
     ) -> PairSums: ...
+
+    def mixture_rows(
+        self,
+        codes: Codes,
+        offsets: Integers,
+        tables: Numbers,
+        weights: Numbers,
+        densities: Numbers,
+        counts: Numbers,
+    ) -> float: ...
 
     def ChainRows(self, layout: ChainLayout) -> ChainRows: ...
 

@@ -13,11 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from itertools import takewhile
 
-import numpy as np
-
 from gml.data.dataset import Dataset
-from gml.data.resampling import distinct_rows, require_splittable, resampled
-from gml.errors import CannotAnswer
+from gml.data.resampling import distinct_rows, require_splittable, resampled, stream
 from gml.graph.graph import Graph
 from gml.kernel.pool import in_order
 from gml.progress import Deadline, reporter
@@ -30,24 +27,9 @@ def half_samples(dataset: Dataset, replicates: int, *, seed: int = 0) -> Iterato
     n = require_splittable(counts, 2)
     for replicate in range(replicates):
         # Drawn again for the complement, which costs less than keeping it.
-        rng = _stream(seed, replicate // 2)
+        rng = stream(seed, replicate // 2)
         half = rng.multivariate_hypergeometric(counts, n // 2)
         yield resampled(dataset, rows, half if replicate % 2 == 0 else counts - half)
-
-
-def bootstrap_samples(dataset: Dataset, replicates: int, *, seed: int = 0) -> Iterator[Dataset]:
-    """Yield samples of as many rows as there are, drawn with replacement."""
-    rows, counts = distinct_rows(dataset)
-    n = int(counts.sum())
-    if n == 0:
-        raise CannotAnswer("there are no rows to draw from")
-    for replicate in range(replicates):
-        yield resampled(dataset, rows, _stream(seed, replicate).multinomial(n, counts / n))
-
-
-def _stream(seed: int, k: int) -> np.random.Generator:
-    """The k-th stream that a seed spawns, without those before it."""
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(k,)))
 
 
 def learn_replicates(

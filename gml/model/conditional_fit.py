@@ -63,6 +63,22 @@ def _offering_ridge() -> Iterator[None]:
         raise DataError(f"{error}, or give {ridge}") from None
 
 
+def _way_out() -> str:
+    return f"{parameter('method', 'bayes')} draws on the other rows"
+
+
+def too_few_rows(
+    variable: Variable, n_configs: int, least: int, where: str, rows: float
+) -> CannotAnswer:
+    """Say that configurations have fewer rows than a regression needs: how many, and the first."""
+    have = "has" if n_configs == 1 else "have"
+    return CannotAnswer(
+        f"{counted(n_configs, 'configuration')} of the labels of {quote(variable.name)} {have} "
+        f"fewer than the {least} rows that a regression needs, the first{where} only {rows:g}; "
+        f"{_way_out()}"
+    )
+
+
 class _Conditional:
     """The regressions of one node."""
 
@@ -108,19 +124,13 @@ class _Conditional:
         least = len(self._numbers) + 1 + SPARE_ROWS
         few = [row for row, own in sorted(by_row.items()) if own.n * unit < least]
         if few:
-            first = few[0]
-            where = described_row(labels, first)
-            rows = f"{self._counter.in_rows(by_row[first].n):g}"
-            are = "has" if len(few) == 1 else "have"
-            raise CannotAnswer(
-                f"{counted(len(few), 'configuration')} of the labels of "
-                f"{quote(self._variable.name)} {are} fewer than the {least} rows that a "
-                f"regression needs, the first{where} only {rows}; {self._way_out}"
-            )
+            where = described_row(labels, few[0])
+            rows = self._counter.in_rows(by_row[few[0]].n)
+            raise too_few_rows(self._variable, len(few), least, where, rows)
 
     @property
     def _way_out(self) -> str:
-        return f"{parameter('method', 'bayes')} draws on the other rows"
+        return _way_out()
 
     def _seen(self, own: Moments, where: str) -> LinearGaussian:
         unit = self._counter.unit

@@ -78,14 +78,9 @@ def fit(
     >>> net.cpt("lung").table.round(4).tolist()
     [[0.9896, 0.0104], [0.9076, 0.0924]]
     """
-    if graph.kind != "dag":
-        raise GraphError(f"a DAG is needed, not a graph of kind {graph.kind}")
-    for name, value, choices in (("method", method, METHODS), ("prior", prior, PRIORS)):
-        require_one_of(name, value, choices)
+    require_choices(graph, method, prior, ess)
     if intervals is not None and not 0 < intervals < 1:
         raise UsageError(f"{parameter('intervals')} must be between 0 and 1, not {intervals}")
-    if not 0 < ess < math.inf:
-        raise UsageError(f"{parameter('ess')} must be positive and finite, not {ess}")
     position = {variable.name: j for j, variable in enumerate(counter.variables)}
     missing = [name for name in graph.names if name not in position]
     if missing:
@@ -115,12 +110,22 @@ def fit(
         cells = next(tables)
         members = [counter.variables[j] for j in (*parents, child)]
         scaled: NDArray[Any] = cells if counter.unit == 1 else cells * counter.unit
-        alpha = 0.0 if method == "mle" else _prior_count(prior, ess, cells.size)
+        alpha = 0.0 if method == "mle" else prior_count(prior, ess, cells.size)
         cpt = CPT(members[-1], tuple(members[:-1]), probabilities(scaled, alpha), scaled)
         if intervals is not None:
             cpt = replace(cpt, intervals=_beta_intervals(scaled, intervals))
         cpds.append(cpt)
     return BayesNet(with_rows(cpds, counter, is_least_squares=regression_prior is None))
+
+
+def require_choices(graph: Graph, method: str, prior: str, ess: float) -> None:
+    """Check what does not depend on data."""
+    if graph.kind != "dag":
+        raise GraphError(f"a DAG is needed, not a graph of kind {graph.kind}")
+    for name, value, choices in (("method", method, METHODS), ("prior", prior, PRIORS)):
+        require_one_of(name, value, choices)
+    if not 0 < ess < math.inf:
+        raise UsageError(f"{parameter('ess')} must be positive and finite, not {ess}")
 
 
 def _is_number(counter: Counter, column: int) -> bool:
@@ -184,7 +189,8 @@ def probabilities(cells: NDArray[Any], alpha: float) -> NDArray[np.float64]:
     return shares
 
 
-def _prior_count(prior: str, ess: float, cells: int) -> float:
+def prior_count(prior: str, ess: float, cells: int) -> float:
+    """Return the pseudo-count α of each cell of a table with so many."""
     return {"bdeu": ess / cells, "k2": 1.0, "uniform": 1.0, "jeffreys": _JEFFREYS}[prior]
 
 

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _SUM_TOLERANCE = 1e-9
+# So few rows are what is left of a configuration that EM has given up.
+_NEVER_EXPECTED = 1e-6
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,7 +42,10 @@ class CPT:
     """P(variable | parents): `table` has one row per configuration and one column per level.
 
     `counts`, if known, are the rows seen behind each cell (a row of zeros: never seen), and
-    `intervals` the bounds of each cell, of shape (configurations, levels, 2).
+    `intervals` the bounds of each cell, of shape (configurations, levels, 2). A table fitted to
+    incomplete rows has `expected_counts` too: how all rows would fall, if the model held (a row of
+    zeros: nothing speaks of it); its `counts` are the rows that observe the whole family, and None
+    where that has a hidden node; nobody saw the values of a node that is `hidden`.
 
     Examples
     --------
@@ -56,6 +61,8 @@ class CPT:
     table: NDArray[np.float64]
     counts: NDArray[Any] | None = None
     intervals: NDArray[np.float64] | None = None
+    expected_counts: NDArray[np.float64] | None = None
+    hidden: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "table", np.ascontiguousarray(self.table, dtype=np.float64))
@@ -95,10 +102,17 @@ class CPT:
 
     @property
     def seen(self) -> NDArray[np.bool_] | None:
-        """Which configurations of the parents were seen in the data, if the counts are known."""
+        """Which configurations of the parents were seen in the data, if the counts are known.
+
+        One that only incomplete rows may have had was seen if EM expects some of them in it.
+        """
+        seen: NDArray[np.bool_]
+        if self.expected_counts is not None:
+            seen = self.expected_counts.sum(axis=1) > _NEVER_EXPECTED
+            return seen if self.counts is None else seen | (self.counts != 0).any(axis=1)
         if self.counts is None:
             return None
-        seen: NDArray[np.bool_] = (self.counts != 0).any(axis=1)
+        seen = (self.counts != 0).any(axis=1)
         return seen
 
     def configurations(self) -> list[tuple[str, ...]]:
@@ -198,6 +212,7 @@ class Network:
             levels=levels,
             learning=self.learning,
             numeric=[v.name for v in known.values() if v.is_continuous],
+            hidden=[cpd.variable.name for cpd in self.cpds if isinstance(cpd, CPT) and cpd.hidden],
         )
         object.__setattr__(self, "graph", graph)
 
@@ -215,6 +230,11 @@ class Network:
     def names(self) -> tuple[str, ...]:
         """Names of the nodes, in order."""
         return self.graph.names
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """The nodes whose values nobody saw, in order."""
+        return self.graph.hidden
 
     @functools.cached_property
     def factors(self) -> tuple[Factor, ...]:
@@ -237,6 +257,11 @@ class Network:
     def n_parameters(self) -> int:
         """Free parameters."""
         return sum(cpd.n_parameters for cpd in self.cpds)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the fit came to its end; else a limit of time stopped it."""
+        return self.learning.get("complete", True) is not False
 
     def order(self) -> list[int]:
         """Return the first order by name in which every node follows its parents."""

@@ -105,7 +105,7 @@ def answers_about_data(
 ) -> RowAnswers:
     """Return what is asked of each row of a table, which may be a file."""
     if isinstance(data, str | os.PathLike):
-        data = _read(data, asked.given.net)
+        data = read_nodes(data, asked.given.net)
     return answers_about(asked, data, "data", missing=missing, ignore_unknown=ignore_unknown)
 
 
@@ -133,7 +133,7 @@ def answers_about(
         decimal=_decimal(data),
         needed=asked.needed,
     )
-    values = _observed(rows, data)
+    values = observed_values(rows, data)
     rows.warn()
     answers = asked.of(rows.names, values)
     warn_of_impossible(int(np.count_nonzero(~answers.possible)), where)
@@ -195,7 +195,7 @@ def _decimal(data: Dataset | pd.DataFrame) -> str:
     return data.decimal if isinstance(data, Dataset) else "."
 
 
-def _read(path: str | os.PathLike[str], net: AskedModel) -> Dataset:
+def read_nodes(path: str | os.PathLike[str], net: AskedModel) -> Dataset:
     """Read the columns that are nodes; whether their values are levels is seen later."""
     nodes = {variable.name: variable for variable in net.variables}
 
@@ -212,7 +212,7 @@ def _read(path: str | os.PathLike[str], net: AskedModel) -> Dataset:
     return read_dataset(path, options, used=used)
 
 
-def _observed(rows: RowEvidence, data: Dataset | pd.DataFrame) -> NDArray[Any]:
+def observed_values(rows: RowEvidence, data: Dataset | pd.DataFrame) -> NDArray[Any]:
     """What each row observes; the meaning of a value is looked up once per column."""
     values = rows.room(data.n_rows if isinstance(data, Dataset) else len(data))
     for k, at in enumerate(rows.at):

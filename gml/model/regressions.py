@@ -28,7 +28,8 @@ class LinearGaussian:
 
     `n` is the number of rows behind it; `intervals`, if asked for, has the bounds of the intercept,
     of each coefficient and of the standard deviation, in this order; `rows` is what a check needs
-    to know of the rows behind it.
+    to know of the rows behind it. Where values were missing, `expected_n` is how many of all rows
+    EM expects to be of it, and `n` counts those that have all its values.
 
     Examples
     --------
@@ -48,6 +49,7 @@ class LinearGaussian:
     n: int | float | None = None
     intervals: tuple[tuple[float, float], ...] | None = None
     rows: RegressionRows | None = field(default=None, repr=False)
+    expected_n: float | None = None
 
     def __post_init__(self) -> None:
         where = f"the regression of {quote(self.variable.name)}"
@@ -180,7 +182,9 @@ class ConditionalGaussian:
         """The regressions that no row stands behind, if it is known how many do."""
         if self.n is None:
             return []
-        return [k for k, line in enumerate(self.regressions) if line.n is None]
+        return [
+            k for k, line in enumerate(self.regressions) if line.n is None and not line.expected_n
+        ]
 
     @property
     def n_parameters(self) -> int:

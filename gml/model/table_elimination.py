@@ -25,15 +25,14 @@ from numpy.typing import NDArray
 
 from gml import kernel
 from gml.kernel.layout import STEP_KEEP, STEP_MAX
-from gml.model.flat_tables import Tables, logarithms, strides_of
+from gml.model.elimination_steps import compiled_steps
+from gml.model.flat_tables import Tables, logarithms
 from gml.model.junction_tree import build_tree
 from gml.model.reach import is_beyond_doubles
 from gml.resources import budget_in_force
 
 if TYPE_CHECKING:
     from gml.model.log_elimination import LogElimination
-
-_HEADER = 7
 
 
 class TableElimination:
@@ -102,35 +101,9 @@ class TableElimination:
 
     def _compile(self) -> tuple[NDArray[np.int64], NDArray[np.int64], int, int]:
         """Return the program of the steps (elimination.h), the room it needs, and the nodes."""
-        tree, sizes = self._tree, self._tables.sizes
-        factors: list[list[tuple[int, dict[int, int]]]] = [[] for _ in tree.cliques]
-        for k, factor in enumerate(self._factors):
-            first = tree.place_of([node for node, _ in factor])
-            factors[first].append((-1 - k, dict(factor)))
-        for s, parent in enumerate(tree.parents):
-            if parent >= 0:
-                around = tree.cliques[s][:-1]
-                strides = strides_of([sizes[node] for node in around])
-                factors[parent].append((s, dict(zip(around, strides, strict=True))))
-        code: list[int] = []
-        starts, places = [], {}
-        room = 0
-        for s, clique in enumerate(tree.cliques):
-            starts.append(len(code))
-            self._table_starts.append(room)
-            message = room + tree.cells(clique)
-            code += [self._operations[s], len(clique), room, message, len(factors[s])]
-            code += [tree.parents[s], 0]
-            code += [sizes[node] for node in clique]
-            code += clique
-            room = message + tree.cells(clique[:-1])
-            for source, along in factors[s]:
-                places[source] = len(code) + 1
-                code += [source, *(along.get(node, 0) for node in clique)]
-        for s, parent in enumerate(tree.parents):
-            if parent >= 0:
-                code[starts[s] + _HEADER - 1] = places[s]
-        return np.array(code, np.int64), np.array(starts, np.int64), room, len(sizes)
+        steps = compiled_steps(self._tree, self._factors, self._operations)
+        self._table_starts = steps.table_starts
+        return steps.code, steps.starts, steps.room, len(self._tables.sizes)
 
     def bases(self, evidence: NDArray[np.int64]) -> NDArray[np.int64]:
         """Where each table starts given evidence: rows × observed nodes, then entered ones.

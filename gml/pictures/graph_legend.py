@@ -20,7 +20,7 @@ from gml.pictures.edge_marks import Stroke, draw_edge
 from gml.pictures.edge_weights import EdgeScale, in_words
 from gml.pictures.layout.geometry import Point
 from gml.pictures.legends import Entry, Sample
-from gml.pictures.node_boxes import NodeBox
+from gml.pictures.node_boxes import NodeBox, hidden_border
 from gml.pictures.svg import Markup, element, number
 from gml.pictures.themes import Theme
 
@@ -46,6 +46,7 @@ def legend_of(
         [Entry(compared)] if compared else [],
         list(_difference_entries(edges, reference, theme)) if reference is not None else [],
         list(_node_entries(boxes, reference, theme)) if reference is not None else [],
+        list(_hidden_entries(boxes, theme)),
         [Entry(scale.words)] if scale is not None else [],
         list(_weight_entries(edges, scale, theme)) if scale is not None else [],
         list(_mark_entries(edges, theme)),
@@ -73,6 +74,11 @@ def _node_entries(boxes: Sequence[NodeBox], reference: str, theme: Theme) -> Ite
         count = sum(box.state == state for box in boxes)
         words = f"{counted(count, 'node')} {state_in_words(state, reference)}"
         yield Entry(words, _box_sample(stroke_of(state, theme), theme), _BOX)
+
+
+def _hidden_entries(boxes: Sequence[NodeBox], theme: Theme) -> Iterator[Entry]:
+    if any(box.is_hidden and box.state is None for box in boxes):
+        yield Entry("hidden: never seen", _box_sample(hidden_border(theme), theme), _BOX)
 
 
 def _weight_entries(edges: Sequence[DrawnEdge], scale: EdgeScale, theme: Theme) -> Iterator[Entry]:

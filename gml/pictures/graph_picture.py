@@ -193,8 +193,9 @@ def _boxes(scene: GraphScene) -> list[NodeBox]:
         names |= set(scene.against.names)
         states = node_states(scene.graph, scene.against)
     detail = Detail.for_nodes(len(names))
+    hidden = set(scene.graph.hidden)
     return [
-        NodeBox(name, detail, scene.distributions.get(name), states.get(name))
+        NodeBox(name, detail, scene.distributions.get(name), states.get(name), name in hidden)
         for name in sorted(names)
     ]
 
@@ -296,4 +297,6 @@ def _description(scene: GraphScene, edges: list[DrawnEdge]) -> str:
         name for name in sorted(scene.distributions) if is_observed(scene.distributions[name])
     ]
     seen = f" Observed: {', '.join(observed)}." if observed else ""
+    if graph.hidden:
+        seen += f" Hidden: {', '.join(sorted(graph.hidden))}."
     return f"{said}. {'; '.join(listed)}{'.' if listed else ''}{seen}"

@@ -49,6 +49,8 @@ class NodeBox:
     distribution: Bars | Bell | None = None
     state: str | None = None
     """How it differs from the reference, if it does."""
+    is_hidden: bool = False
+    """Whether nobody saw its values."""
 
     @property
     def shown(self) -> str:
@@ -138,13 +140,20 @@ class NodeBox:
             return stroke_of(self.state, theme)
         if is_observed(self.distribution):
             return Stroke(theme.evidence, 2.4)
-        return Stroke(theme.line, 1.1)
+        return hidden_border(theme) if self.is_hidden else Stroke(theme.line, 1.1)
 
     def _words(self, reference: str) -> str:
         """Return the tooltip."""
         words = name_in_words(self.name)
+        if self.is_hidden:
+            words += ", hidden"
         if self.state is not None:
             words += f", {state_in_words(self.state, reference)}"
         if self.distribution is not None:
             words += f": {in_words(self.distribution)}"
         return words
+
+
+def hidden_border(theme: Theme) -> Stroke:
+    """The border of a node whose values nobody saw."""
+    return Stroke(theme.line, 1.1, "5 3")

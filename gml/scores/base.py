@@ -17,7 +17,7 @@ from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
 from gml.kernel.layout import LIKELIHOOD, FamilyRule
 from gml.name_order import NameOrder
-from gml.scores.registry import KnownScore
+from gml.scores.registry import KnownScore, scores_with_gaps
 
 RESOLUTION = 2.0**-20
 """Nats below which a difference does not count."""
@@ -204,6 +204,14 @@ def one_value(name: str) -> DataError:
     )
 
 
+def same_rows() -> UsageError:
+    """Refuse gaps that are left, for a score that cannot compare families on different rows."""
+    return UsageError(
+        f"families on different rows cannot be compared: {parameter('missing', 'available')} is "
+        f"for tests, fitting and the scores {', '.join(scores_with_gaps())} (use drop or level)"
+    )
+
+
 class FamilyScore(DecomposableScore):
     """A score over the columns of a counter, made by its entry of the registry."""
 
@@ -213,11 +221,8 @@ class FamilyScore(DecomposableScore):
         require_kinds(facts.name, facts.columns, counter.variables)
         self.name = facts.name
         self.equivalent = facts.equivalent
-        if counter.missing:
-            raise UsageError(
-                f"scores compare families on the same rows; {parameter('missing', 'available')} is "
-                "for tests and fitting (use drop or level)"
-            )
+        if counter.missing and not facts.takes_gaps:
+            raise same_rows()
         self._counter = counter
         self.names = tuple(variable.name for variable in counter.variables)
         self._levels = [float(max(1, len(v.levels or ()))) for v in counter.variables]

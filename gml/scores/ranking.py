@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from gml.counts.counter import Family
 from gml.graph.graph import Graph
@@ -43,6 +43,11 @@ class ScoredGraph:
     """Whether the others are compared with this one."""
     nodes: dict[str, dict[str, float]] | None = None
     explained: dict[str, tuple[float, float]] | None = None
+    approximations: Mapping[str, str] = field(default_factory=dict)
+    """By what name scores are known that are not exact."""
+    em: Mapping[str, Any] | None = None
+    """How EM went, where rows were incomplete."""
+    in_time: bool = True
 
 
 def scored_graph(

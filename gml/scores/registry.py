@@ -40,6 +40,8 @@ class KnownScore(Entry):
     """The score that is the plain likelihood of such columns."""
     ceilings: bool = True
     """Whether it is known how high a child with more parents can score (`bounded_batch`)."""
+    takes_gaps: bool = False
+    """Whether families may be scored on different rows, those complete in their own columns."""
 
     def __call__(self, counter: Counter, **options: Any) -> FamilyScore:
         """Return the score over the columns of a counter."""
@@ -253,6 +255,31 @@ SCORES: dict[str, KnownScore] = {
             ceilings=False,
         ),
         KnownScore(
+            name="nal",
+            home="gml.scores.node_average:NodeAverage",
+            summary="log-likelihood of each family per row that is complete in it, for gaps",
+            formula="loglik-cg/n(x, pa), n(x, pa) rows being complete in x and pa",
+            columns=_ANY,
+            equivalent=False,
+            labels_first=True,
+            likelihood="nal",
+            ceilings=False,
+            takes_gaps=True,
+        ),
+        KnownScore(
+            name="pnal",
+            home="gml.scores.node_average:PenalisedNodeAverage",
+            summary="nal less n^(−1/4) for each parameter",
+            formula="nal − n^(−1/4)·d, n being all rows and d as in bic-cg",
+            columns=_ANY,
+            options=(PENALTY,),
+            equivalent=False,
+            labels_first=True,
+            likelihood="nal",
+            ceilings=False,
+            takes_gaps=True,
+        ),
+        KnownScore(
             name="kernel",
             home="gml.scores.kernel_score:KernelScore",
             summary="cross-validated likelihood of regressions between kernels, for small tables",
@@ -279,6 +306,11 @@ POSTERIOR_SCORES = {(LABELS,): "bdeu", (NUMBERS,): "bge", _ANY: "bic-dg"}
 
 Posteriors are over marginal likelihoods, of which bic is but a rough approximation.
 """
+
+
+def scores_with_gaps() -> list[str]:
+    """Return the scores that compare families on different rows."""
+    return [name for name, score in SCORES.items() if score.takes_gaps]
 
 
 def scores_without_ceilings() -> list[str]:

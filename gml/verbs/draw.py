@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 __all__ = ["draw", "graph_in_text", "graph_to_draw", "model_for_evidence", "require_renderer"]
 
-KINDS = ("graph", "matrix", "trace", "strengths", "losses", "cpt")
+KINDS = ("graph", "matrix", "trace", "strengths", "losses", "cpt", "classes")
 # Which kinds of pictures a parameter is about, where not all.
 _KINDS_OF = {
     **dict.fromkeys(("against", "evidence", "around", "radius", "tiers", "knowledge"), ("graph",)),
     **dict.fromkeys(("layout", "weight", "bars"), ("graph",)),
     **dict.fromkeys(("folds", "seed"), ("losses",)),
     "data": ("graph", "matrix"),
-    "node": ("cpt",),
+    "node": ("cpt", "classes"),
     "threshold": ("strengths",),
 }
 _TABLES = ("matrix", "losses")
@@ -79,13 +79,14 @@ def draw(
         A path, a Graph, a model or a learner's result. A model is drawn with the distribution of
         each node, and a Density as a curve. For other kinds: a table, or a graph with strengths
         (`matrix`); the file that `gml hc --trace` writes (`trace`); an averaged graph
-        (`strengths`); a table (`losses`); a model (`cpt`).
+        (`strengths`); a table (`losses`); a model (`cpt`); a mixture (`classes`).
     *graphs
         For `losses`, the graphs to be compared.
     kind
         "graph"; "matrix", a heat map of mutual information, strengths or couplings; "trace", the
         score of a search by step; "strengths" of edges with their threshold; held-out "losses" of
-        graphs; or "cpt", the distribution of a node given its parents, with its intervals.
+        graphs; "cpt", the distribution of a node given its parents, with its intervals; or
+        "classes", what the classes of a mixture are like.
     against
         A reference: how the edges of the graph differ from it is shown. Two DAGs are compared
         arrow by arrow (`dag_shd` of `gml.compare`); beside another graph, a DAG stands for its
@@ -109,7 +110,8 @@ def draw(
     data
         A table, for the mutual information of edges, or for the heat map of the nodes of a graph.
     node
-        Of `cpt`: the node.
+        Of `cpt`: the node. Of `classes`: the node that has them, by default the one that all others
+        depend on.
     threshold
         Of `strengths`; by default the one that the graph was made with, and not below it.
     folds, seed
@@ -187,6 +189,8 @@ def draw(
     elif kind == "losses":
         how = {"folds": folds or FOLDS, "seed": seed or 0, "threads": threads, **reading}
         picture = plots.draw_losses(source, graphs, colours, how)
+    elif kind == "classes":
+        picture = plots.draw_classes(source, node, colours)
     else:
         picture = plots.draw_cpt(source, node, colours)
     return replace(picture, background=colours.background)

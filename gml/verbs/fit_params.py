@@ -13,9 +13,11 @@ from gml.model.bayesnet import CPT, BayesNet
 from gml.model.fit import fit, require_all_seen, unseen_configurations
 from gml.model.training import training_of
 from gml.parameters import FOR_LABELS
-from gml.progress import reporter
+from gml.progress import Deadline, reporter
 from gml.verbs.shared.data_input import Data, is_data, is_path, is_read, open_data
 from gml.verbs.shared.declared_columns import DeclaredColumns
+from gml.verbs.shared.em_fitting import Incomplete
+from gml.verbs.shared.em_request import em_request
 from gml.verbs.shared.fitted_models import accepted, fitted_by, warn_of_deliveries
 from gml.verbs.shared.graph_input import GivenGraph, GraphLike, declared_columns, given_graph
 from gml.verbs.shared.keywords import answers_misspelling
@@ -36,6 +38,12 @@ def fit_params(
     number_prior: str | None = None,
     prior_rows: float | None = None,
     intervals: float | None = None,
+    bootstrap: int | None = None,
+    hidden: Mapping[str, int] | None = None,
+    em_restarts: int | None = None,
+    em_steps: int | None = None,
+    seed: int | None = None,
+    max_seconds: float | None = None,
     strict: bool = False,
     gaussian: bool = False,
     accept: bool = False,
@@ -60,8 +68,15 @@ def fit_params(
     number_prior, prior_rows
         For `method="bayes"` and numbers: `pooled` (`prior_rows` rows, 1 by default, with the
         moments of all rows, whatever their labels) or `ridge` (as many, without correlations).
-    intervals
-        Add bounds that hold the truth with this probability.
+    intervals, bootstrap
+        Add bounds that hold the truth with this probability; those of a fit by EM come from the
+        observed information, or from this many bootstrap samples.
+    hidden
+        How many levels nodes of the graph have that are no columns: `{"H": 3}`. They, and missing
+        values with `missing="em"`, are fitted by EM: to what was seen of each row.
+    em_restarts, em_steps, seed, max_seconds
+        How many starts EM has (20), how many steps each of them (100 000), the seed of the starts,
+        and when to stop with the best so far; `complete` of the model says whether it did.
     strict
         Refuse a configuration of parents that occurs in no row.
     gaussian
@@ -90,7 +105,22 @@ def fit_params(
     for_numbers = _given(number_prior=number_prior, prior_rows=prior_rows)
     _require_fitting(method, for_tables | for_numbers)
     given = given_graph(graph)
+    em = em_request(
+        given,
+        reading,
+        hidden=hidden,
+        is_read=is_read(data),
+        deadline=Deadline(max_seconds),
+        em_restarts=em_restarts,
+        em_steps=em_steps,
+        seed=seed,
+        others={"max_seconds": max_seconds, "bootstrap": bootstrap},
+    )
+    if bootstrap is not None and intervals is None:
+        raise UsageError(f"{parameter('bootstrap')} belongs to {parameter('intervals')}")
     declared = replace(declared_columns([given]), numeric=given.numeric())
+    if em is not None:
+        declared = em.without_hidden(declared)
     numbers = declared.numeric if is_read(data) and not gaussian else ()
     by_graph = bool(numbers) and {*numbers} >= {*given.graph.names}
     for_labels = _for_labels(strict, reading)
@@ -102,9 +132,10 @@ def fit_params(
     counter = open_data(
         data,
         fractional=True,
-        used=given.columns(),
+        used=given.columns(() if em is None else em.hidden),
         declared=declared,
         refuse_many_numbers=True,
+        offer_em=True,
         undeclared="numbers" if gaussian or by_graph else "labels",
         takes_numbers=parameter("gaussian"),
         threads=threads,
@@ -113,14 +144,22 @@ def fit_params(
     _require_used(counter.variables, for_tables, for_numbers)
     dag = given.dag_of_kinds(counter.variables, whole=whole)
     _warn_of_graph(given, by_graph=by_graph)
-    net = fit(dag, counter, method=method, intervals=intervals, **for_tables, **for_numbers)
+    how = {"method": method, "intervals": intervals, **for_tables, **for_numbers}
+    if em is None:
+        net = fit(dag, counter, **how)
+        learning = fitted_by("fit-params", counter, asked or {})
+    else:
+        incomplete = Incomplete.of(counter, em, threads)
+        fitted = incomplete.fitted(dag, bootstrap=bootstrap, **how)
+        net = fitted.net
+        learning = incomplete.learning("fit-params", counter, asked or {}, fitted)
     if strict:
         require_all_seen(net)
     _warn_of_unseen(net)
     training = training_of(counter.rows())
     if training is not None and training.rows is not None:
         warn_of_deliveries(training.rows)
-    net = replace(net, learning=fitted_by("fit-params", counter, asked or {}), training=training)
+    net = replace(net, learning=learning, training=training)
     return replace(net, baseline=accepted(net, counter, threads)) if accept else net
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from gml.data.options import names_of
 from gml.errors import UsageError, parameter, quote, unknown_name
+from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
 from gml.learners import ges as learner
 from gml.learners.search import SearchResult, Trace
@@ -18,7 +19,13 @@ from gml.verbs.shared.data_input import Data
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.knowledge_input import Arcs, Tiers
 from gml.verbs.shared.recording import records_keywords
-from gml.verbs.shared.score_search import request_search, require_restarts, tracing
+from gml.verbs.shared.score_search import (
+    OpenSearch,
+    request_search,
+    require_restarts,
+    tracing,
+)
+from gml.verbs.shared.structural_search import search_incomplete
 
 
 @records_keywords
@@ -109,18 +116,24 @@ def ges(
         reporter().warn(
             f"with {parameter('max_parents')} GES need not find the true class, however many rows"
         )
-    search = request.open(knowledge, require, forbid, tiers)
     with tracing(trace) as told:
-        result = learner.ges(
-            search.score,
-            phases=phases,
-            extended=extended,
-            max_parents=max_parents,
-            knowledge=search.knowledge,
-            restarts=restarts,
-            perturb=perturb,
-            seed=seed,
-            deadline=search.deadline,
-            trace=told,
-        )
-    return search.finished(result)
+
+        def learn(search: OpenSearch, start: Graph | None) -> SearchResult:
+            return learner.ges(
+                search.score,
+                phases=phases,
+                extended=extended,
+                max_parents=max_parents,
+                knowledge=search.knowledge,
+                restarts=restarts,
+                perturb=perturb,
+                seed=seed,
+                deadline=search.deadline,
+                trace=told,
+            )
+
+        if request.keeps_missing:
+            read = request.open_incomplete(knowledge, require, forbid, tiers)
+            return search_incomplete(read, learn, seed=seed, threads=threads)
+        search = request.open(knowledge, require, forbid, tiers)
+        return search.finished(learn(search, None))

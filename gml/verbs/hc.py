@@ -9,6 +9,7 @@ from typing import Any
 
 from gml.errors import parameter
 from gml.graph.equivalence import equivalence_class
+from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
 from gml.learners.hillclimb import hill_climb
 from gml.learners.search import SearchResult, Trace
@@ -19,7 +20,13 @@ from gml.verbs.shared.graph_input import GraphLike, given_graph
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.knowledge_input import Arcs, Tiers
 from gml.verbs.shared.recording import records_keywords
-from gml.verbs.shared.score_search import request_search, require_restarts, tracing
+from gml.verbs.shared.score_search import (
+    OpenSearch,
+    request_search,
+    require_restarts,
+    tracing,
+)
+from gml.verbs.shared.structural_search import search_incomplete
 from gml.verbs.shared.swapped import answers_swapped
 
 
@@ -105,22 +112,30 @@ def hc(
     if cpdag:
         request.require_equivalent(parameter("cpdag"))
     begin = None if start is None else given_graph(start)
-    search = request.open(knowledge, require, forbid, tiers)
-    if begin is not None:
-        begin.require_columns(search.score.names)
     with tracing(trace) as told:
-        result = hill_climb(
-            search.score,
-            max_parents=max_parents,
-            knowledge=search.knowledge,
-            start=None if begin is None else begin.graph,
-            tabu=tabu,
-            restarts=restarts,
-            perturb=perturb,
-            seed=seed,
-            deadline=search.deadline,
-            trace=told,
-        )
-    if cpdag:
-        result = replace(result, graph=equivalence_class(result.dag, search.knowledge))
-    return search.finished(result)
+
+        def learn(search: OpenSearch, start: Graph | None) -> SearchResult:
+            if begin is not None:
+                begin.require_columns(search.score.names)
+            result = hill_climb(
+                search.score,
+                max_parents=max_parents,
+                knowledge=search.knowledge,
+                start=start,
+                tabu=tabu,
+                restarts=restarts,
+                perturb=perturb,
+                seed=seed,
+                deadline=search.deadline,
+                trace=told,
+            )
+            if cpdag:
+                return replace(result, graph=equivalence_class(result.dag, search.knowledge))
+            return result
+
+        first = None if begin is None else begin.graph
+        if request.keeps_missing:
+            read = request.open_incomplete(knowledge, require, forbid, tiers)
+            return search_incomplete(read, learn, seed=seed, threads=threads, start=first)
+        search = request.open(knowledge, require, forbid, tiers)
+        return search.finished(learn(search, first))

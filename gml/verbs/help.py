@@ -234,6 +234,7 @@ MISSING = {
     "drop": "leave out rows with a missing value in a column that is used",
     "level": "a last level of its own, named NA",
     "available": "each table uses the rows that are complete in its own columns",
+    "em": "fit-params and score: a model is fitted to what was seen of each row",
 }
 """What is done about missing values, by the name of the choice."""
 
@@ -302,6 +303,7 @@ _PICTURES = (
     ("strengths", "how certain edges are, from a graph of gml average", "averaged.json"),
     ("losses", "the held-out loss of graphs", "data.csv a.dot b.dot"),
     ("cpt", "the table of a node, with its intervals", "model.json --node A"),
+    ("classes", "what the classes of a mixture are like", "model.json"),
 )
 
 

@@ -16,7 +16,7 @@ from gml.independence.registry import TESTS
 from gml.learners.imap import ImapResult, greedy_imap, minimal_imap
 from gml.parameters import options_of, owners_of
 from gml.progress import Deadline, reporter
-from gml.scores.base import DecomposableScore
+from gml.scores.base import DecomposableScore, same_rows
 from gml.scores.registry import SCORES
 from gml.verbs.shared.chosen_methods import (
     ChosenScore,
@@ -100,16 +100,13 @@ def imap(
     else:
         _refuse_tests_options({"test": test, "alpha": alpha, **options})
         chosen, reading = choose_score(score, edge_penalty or 0.0, options)
-        if reading.get("missing") == "available":
-            raise UsageError(
-                f"{parameter('missing', 'available')}: families on different rows cannot be "
-                "compared; use drop or level"
-            )
+        if reading.get("missing") == "available" and not chosen.takes_gaps:
+            raise same_rows()
     counter = open_data(
         data,
         used=_columns_of(order, reading.get("columns")),
         undeclared=chosen.undeclared,
-        offer_available=score is None,
+        offer_available=isinstance(chosen, ChosenTest) or chosen.takes_gaps,
         takes_numbers=test_of_numbers() if score is None else score_of_numbers(),
         threads=threads,
         **reading,

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from gml.counts.counter import Counter, rows_counted
-from gml.data.dataset import Dataset
-from gml.data.options import ReadingKeywords, Undeclared, names_of, reading_options
+from gml.data.options import EM, names_of
 from gml.errors import GraphError, UsageError, listing, parameter, require_whole, unknown_name
 from gml.graph.graph import Graph
 from gml.parameters import FOR_LABELS
 from gml.progress import reporter
+from gml.scores.base import same_rows
 from gml.scores.ranking import ScoredGraph, decisive_values, ranked, scored_graph
-from gml.scores.registry import SCORES
+from gml.scores.registry import SCORES, SEARCH_SCORES
 from gml.verbs.shared.chosen_methods import (
     ChosenScore,
     choose_score,
@@ -24,13 +24,13 @@ from gml.verbs.shared.chosen_methods import (
 from gml.verbs.shared.data_input import (
     Data,
     is_read,
-    name_of,
     open_data,
     require_whole_rows,
 )
 from gml.verbs.shared.declared_columns import DeclaredColumns
+from gml.verbs.shared.em_scores import EM_SCORES, em_requests, em_scored, refuse_beside_em
 from gml.verbs.shared.graph_input import GivenGraph, GraphLike, declared_columns, given_graph
-from gml.verbs.shared.holdout_input import open_holdout
+from gml.verbs.shared.holdout_input import Splits, splits_of
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.result_frames import frame_of, html_of_rows, shown_rows
 from gml.verbs.shared.swapped import answers_swapped
@@ -46,8 +46,6 @@ from gml.verbs.shared.undirected_scores import (
 if TYPE_CHECKING:
     import pandas as pd
 
-Splits = Callable[[], Iterable[tuple[Dataset | Counter, Dataset | Counter]]]
-
 
 @dataclass(frozen=True, repr=False)
 class ScoreReport(Sequence[ScoredGraph]):
@@ -59,6 +57,11 @@ class ScoreReport(Sequence[ScoredGraph]):
     graphs: tuple[ScoredGraph, ...]
     rows: int | float
     is_worse: bool = False
+
+    @property
+    def complete(self) -> bool:
+        """Whether no limit of time stopped a fit."""
+        return all(scored.in_time for scored in self.graphs)
 
     def __getitem__(self, k: Any) -> Any:
         return self.graphs[k]
@@ -99,7 +102,11 @@ def score(
     folds: int | None = None,
     predict: str | None = None,
     prior: str | None = None,
+    hidden: Mapping[str, int] | None = None,
+    em_restarts: int | None = None,
+    em_steps: int | None = None,
     seed: int | None = None,
+    max_seconds: float | None = None,
     threads: int | None = None,
     **options: Any,
 ) -> ScoreReport:
@@ -127,6 +134,9 @@ def score(
     predict
         A column that is predicted from the others in the rows that were not fitted; its log loss
         then ranks the graphs.
+    hidden, em_restarts, em_steps, max_seconds
+        With `missing="em"`, and for nodes that are no columns (`{"H": 3}`), scores are of what was
+        seen of each row, fitted by EM as in `gml.fit_params`.
     threads
         Threads; all cores by default.
     **options
@@ -140,8 +150,10 @@ def score(
     graph                      bic      bdeu  dim
     sample_data/asia.dot  -11184.1  -11170.2   18
     """
-    chosen, reading = _chosen_scores(score, edge_penalty, options)
-    _require_fitting(reading, holdout, folds, fail_under, prior, seed)
+    chosen, reading = _chosen_scores(score, edge_penalty, options, hidden)
+    by_em = reading.get("missing") == EM or bool(hidden)
+    own_seed = None if by_em else seed
+    _require_fitting(chosen, reading, holdout, folds, fail_under, prior, own_seed)
     if predict is not None and holdout is None and folds is None:
         raise UsageError(
             f"{parameter('predict')} needs {parameter('folds')} or {parameter('holdout')}: rows "
@@ -153,6 +165,12 @@ def score(
     given, factors = _given_graphs(
         [*several, *([] if compare_to is None else [compare_to])], chosen
     )
+    ways = {"em_restarts": em_restarts, "em_steps": em_steps, "max_seconds": max_seconds}
+    requests = em_requests(given, reading, hidden, is_read(data), ways, seed if by_em else None)
+    if requests:
+        beside = {"per_node": per_node, "explain": explain, "holdout": holdout, "folds": folds}
+        looped = [one.name for one, fitted in zip(given, factors, strict=True) if fitted]
+        refuse_beside_em({**beside, "predict": predict, "prior": prior}, looped)
     if (per_node or explain) and any(fitted is not None for fitted in factors):
         undirected = next(some for some, fitted in zip(given, factors, strict=True) if fitted)
         raise UsageError(
@@ -169,18 +187,25 @@ def score(
     if is_read(data) and chosen[0].takes_numbers and not any(key in reading for key in FOR_LABELS):
         named = [*names_of("numeric", reading.get("numeric") or ()), *_numbers_of(given)]
         reading["numeric"] = list(dict.fromkeys(named)) or None
+    unseen = {name for request in requests for name in request.hidden}
+    for request in requests:
+        declared = request.without_hidden(declared)
     counter = open_data(
         data,
         fractional=True,
-        used=given[0].columns(),
+        used=given[0].columns(unseen),
         declared=declared,
         refuse_many_numbers=True,
         undeclared=undeclared,
-        offer_available=False,
+        offer_available=all(some.takes_gaps for some in chosen),
+        offer_em=True,
         takes_numbers=score_of_numbers(),
         threads=threads,
         **reading,
     )
+    if requests:
+        found, chosen, rows = em_scored(given, counter, requests, chosen, threads)
+        return _report(found, chosen, fail_under, compare_to is not None, rows)
     if predict is not None:
         require_whole_rows(counter.unit)
     chosen = [some.for_columns(counter.variables) for some in chosen]
@@ -202,7 +227,7 @@ def score(
     for remark in scores[0].remarks():
         reporter().warn(remark)
     if holdout is not None or folds is not None:
-        splits = _splits(
+        splits = splits_of(
             counter, holdout, folds, seed or 0, given[0], declared, undeclared, reading
         )
         how = {"prior": prior or default_prior(factors), "ess": options.get("ess", 1.0)}
@@ -221,11 +246,15 @@ def score(
 
 
 def _chosen_scores(
-    score: str | Sequence[str] | None, edge_penalty: float, options: Mapping[str, Any]
+    score: str | Sequence[str] | None,
+    edge_penalty: float,
+    options: Mapping[str, Any],
+    hidden: Mapping[str, int] | None,
 ) -> tuple[list[ChosenScore], dict[str, Any]]:
     if score is not None:
         return choose_scores(names_of("score", score), edge_penalty, options)
-    chosen, rest = choose_score(None, edge_penalty, options)
+    by_em = options.get("missing") == EM or bool(hidden)
+    chosen, rest = choose_score(None, edge_penalty, options, EM_SCORES if by_em else SEARCH_SCORES)
     return [chosen], rest
 
 
@@ -287,6 +316,7 @@ def _report(
 
 
 def _require_fitting(
+    chosen: Sequence[ChosenScore],
     reading: Mapping[str, Any],
     holdout: Data | None,
     folds: int | None,
@@ -318,10 +348,13 @@ def _require_fitting(
             "contradicts it"
         )
     if reading.get("missing") == "available":
-        raise UsageError(
-            f"{parameter('missing', 'available')}: families on different rows cannot be compared; "
-            "use drop or level"
-        )
+        if not all(some.takes_gaps for some in chosen):
+            raise same_rows()
+        if apart:
+            raise UsageError(
+                f"{parameter('missing', 'available')}: rows that were not fitted must be complete; "
+                "use drop or level"
+            )
 
 
 def _given_graphs(
@@ -351,38 +384,3 @@ def _given_graphs(
         found.append(given)
         factors.append(fitted)
     return found, factors
-
-
-def _splits(
-    counter: Counter,
-    holdout: Data | None,
-    folds: int | None,
-    seed: int,
-    first: GivenGraph,
-    declared: DeclaredColumns,
-    undeclared: Undeclared,
-    reading: Mapping[str, Any],
-) -> Splits:
-    """What to fit on and what to predict, made again for each graph rather than kept."""
-    if folds is not None:
-        from gml.data.resampling import folds as folds_of
-
-        rows = counter.require_rows(parameter("folds"))
-        return lambda: folds_of(rows, folds, seed=seed)
-    from gml.model.heldout import with_common_levels
-
-    assert holdout is not None
-    name = name_of(holdout, "the holdout")
-    predicted = open_holdout(
-        holdout,
-        counter,
-        used=GivenGraph(first.graph, name).columns(),
-        declared=declared,
-        fixed=declared.levels,
-        source=first.name,
-        undeclared=undeclared,
-        reading=reading,
-    )
-    decimal = reading_options(**cast("ReadingKeywords", reading)).decimal
-    split = with_common_levels(counter, predicted, decimal=decimal)
-    return lambda: [split]

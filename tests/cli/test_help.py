@@ -13,7 +13,7 @@ import pytest
 import gml as library
 from gml.cli.main import COMMANDS, GROUPS, cli
 from gml.cli.shared.option_groups import HEADINGS
-from gml.data.options import MISSING_POLICIES
+from gml.data.options import EM, MISSING_POLICIES
 from gml.errors import EXIT_CODES, GmlError, UsageError
 from gml.model.undirected.fit import METHODS
 from gml.model.undirected.gauge import CODINGS
@@ -140,7 +140,7 @@ def test_topics_are_what_the_registries_know(gml):
     assert {name: entry["equivalent"] for name, entry in scores.items()} == {
         name: score.equivalent for name, score in library.SCORES.items()
     }
-    assert tuple(MISSING) == MISSING_POLICIES
+    assert tuple(MISSING) == (*MISSING_POLICIES, EM)
     assert "--permutations (Tables or permutations to draw; by default 5000)" in gml(
         "help", "tests"
     ).stdout.decode().replace("\n      ", " ")

@@ -127,3 +127,18 @@ def test_nothing_to_climb_is_an_end():
 
     found = climb(Flat(), np.array([0.25, 0.75]))
     assert found.converged and found.objective == -3.0 and found.remaining_change == 0
+
+
+def test_of_several_starts_only_the_best_goes_on_to_its_end():
+    heads = [0] * 20 + [1] * 10 + [5, 6, 7, 8] * 10
+    problem = TwoCoins(heads, 10)
+    starts = [np.array([0.5, 0.2, 0.7]), np.array([0.4, 0.6, 0.3]), np.array([0.3, 0.45, 0.5])]
+    found = climb_from(problem, starts, 3)
+    alone = climb(problem, starts[0])
+    assert found.best is found.all[0] and found.times_best == 3
+    assert found.best.converged and found.best.remaining_change <= 1e-9
+    assert found.best.parameters == pytest.approx(alone.parameters, abs=1e-8)
+    for one in found.all:
+        heights = np.array(one.objectives)
+        assert (np.diff(heights) >= -1e-12 * abs(heights[-1])).all()
+        assert one.objective == pytest.approx(alone.objective, rel=1e-8)

@@ -57,11 +57,18 @@ def random_graph(rng, names):
         kind = "dag"
     levels = {name: random_levels(rng, name) for name in names if rng.random() < 0.5}
     numeric = [name for name in names if name not in levels and rng.random() < 0.5]
+    hidden = [name for name in names if rng.random() < 0.2]
     learning = Provenance(
         {"command": "test", "rows": 5, "options": {"root": names[0]}} if rng.random() < 0.5 else {}
     )
     return Graph.from_edges(
-        names, edges, kind=str(kind), levels=levels, learning=learning, numeric=numeric
+        names,
+        edges,
+        kind=str(kind),
+        levels=levels,
+        learning=learning,
+        numeric=numeric,
+        hidden=hidden,
     )
 
 

@@ -316,7 +316,7 @@ def test_scores_need_the_same_rows():
     column = data.columns[0].copy()
     column[3] = 255
     gaps = Dataset(data.variables, (column, *data.columns[1:]))
-    with pytest.raises(UsageError, match="same rows"):
+    with pytest.raises(UsageError, match="different rows"):
         gml.SCORES["bic"](gml.MemoryCounter(gaps))
 
 

@@ -39,17 +39,18 @@ _IN_TEXT = {"kind", "radius", "bars"}
     "  gml draw --kind losses survey.csv a.dot b.dot -o losses.svg\n"
     "  gml hc survey.csv --trace trace.csv -o hc.json && gml draw --kind trace trace.csv > t.svg\n"
     "  gml average survey.csv --by hc -o a.json && gml draw --kind strengths a.json > s.svg\n"
-    "  gml draw --kind cpt model.json --node Cancer -o cancer.svg",
+    "  gml draw --kind cpt model.json --node Cancer -o cancer.svg\n"
+    "  gml mixture survey.csv -o m.json && gml draw --kind classes m.json -o classes.svg",
 )
 @click.argument("source_paths", metavar="SOURCE...", nargs=-1, required=True)
 @keyword_options(
     click.option(
         "--kind",
-        type=click.Choice(["graph", "matrix", "trace", "strengths", "losses", "cpt"]),
+        type=click.Choice(["graph", "matrix", "trace", "strengths", "losses", "cpt", "classes"]),
         default="graph",
         show_default=True,
         help="Draw the graph; a heat map; the score of a search by step; strengths of edges; the "
-        "held-out loss of graphs; the table of a node.",
+        "held-out loss of graphs; the table of a node; the classes of a mixture.",
     ),
     click.option(
         "--against",
@@ -81,7 +82,7 @@ _IN_TEXT = {"kind", "radius", "bars"}
         default=True,
         help="Show the distribution of each node of a model, or do not.",
     ),
-    click.option("--node", metavar="NODE", help="The node of --kind cpt."),
+    click.option("--node", metavar="NODE", help="The node of --kind cpt, or that of the classes."),
     click.option(
         "--threshold",
         type=RealRange(min=0, max=1),
@@ -153,7 +154,8 @@ def command(
 
     Other kinds have other sources: matrix, a table for mutual information, a graph with strengths
     or an undirected model with couplings; trace, the file of --trace; strengths, a graph of gml
-    average; losses, a table and graphs; cpt, a model, as fit-params --intervals makes it.
+    average; losses, a table and graphs; cpt, a model, as fit-params --intervals makes it; classes,
+    a model that gml mixture made.
     """
     from gml.verbs.draw import draw, graph_in_text, graph_to_draw, model_for_evidence
 

@@ -11,12 +11,15 @@ from gml.cli.shared.command import Command
 from gml.cli.shared.common_options import (
     chosen_options,
     common_options,
+    exit_code,
+    max_seconds_option,
     safe_csv_option,
 )
-from gml.cli.shared.data_options import DataRequest, fitting_data_options
+from gml.cli.shared.data_options import DataRequest, em_data_options
 from gml.cli.shared.declared_options import click_option
+from gml.cli.shared.em_options import em_options
 from gml.cli.shared.keyword_options import keyword_options
-from gml.cli.shared.numbers import RealRange
+from gml.cli.shared.numbers import RealRange, WholeRange
 from gml.cli.shared.output import ModelOutput
 from gml.cli.shared.output_options import model_output
 from gml.cli.shared.parameter_types import OutputFile
@@ -36,9 +39,13 @@ from gml.path_kinds import is_folder
     "  gml fit-params survey.csv graph.json --method bayes --ess 10 -o model.bif\n"
     "  gml fit-params survey.csv graph.dot --intervals 0.95 --cpt-dir tables -o model.json\n"
     "  gml fit-params heights.csv graph.dot --gaussian -f text\n"
-    "  gml fit-params patients.csv graph.dot --numeric age,weight -o model.json",
+    "  gml fit-params patients.csv graph.dot --numeric age,weight -o model.json\n"
+    "  gml fit-params holes.csv graph.dot --missing em -o model.json\n"
+    "  gml fit-params survey.csv classes.dot --hidden Class=3 --missing em -f text\n"
+    "\n\b\n"
+    "Exit code 5: stopped by --max-seconds; the best model so far was written.",
 )
-@fitting_data_options
+@em_data_options
 @click.argument("graph_path", metavar="GRAPH")
 @keyword_options(
     click.option(
@@ -71,7 +78,16 @@ from gml.path_kinds import is_folder
         metavar="LEVEL",
         help="Add bounds that hold the truth with this probability: 0.95.",
     ),
+    click.option(
+        "--bootstrap",
+        type=WholeRange(min=2),
+        metavar="N",
+        help="Take --intervals of a fit by EM from N samples of the rows, not from the observed "
+        "information.",
+    ),
 )
+@em_options
+@max_seconds_option
 @click.option(
     "--cpt-dir",
     type=OutputFile(folder=True),
@@ -104,7 +120,7 @@ def command(
     cpt_dir: str | None,
     safe_csv: bool,
     out: ModelOutput,
-) -> None:
+) -> int:
     """Fit the distributions of GRAPH to DATA: tables of labels, regressions of numbers.
 
     A number has one regression per configuration of the labels among its parents; a label has no
@@ -112,6 +128,8 @@ def command(
     distribution and counts of zero, or the regression on all rows.
     If GRAPH declares levels, the tables have those levels, and options that contradict them are
     refused. A CPDAG gets the tables of one of its DAGs.
+    With --missing em, and for --hidden nodes, which are no columns of DATA, what was seen of each
+    row is made as likely as can be; values are assumed to be missing at random.
     """
     from gml.formats.losses import TABLES_ONLY, warn_of_loss
     from gml.formats.models import write_cpt_folder
@@ -135,6 +153,7 @@ def command(
         asked += ["the names"] * (out.format == "uai")
         warn_of_loss(out.format, asked + ["the baseline"] * (net.baseline is not None))
     out.write(content)
+    return exit_code(net)
 
 
 def _plan_tables(names: Sequence[str], folder: str) -> None:

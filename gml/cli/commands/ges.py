@@ -8,7 +8,7 @@ import click
 
 from gml.cli.shared.command import Command
 from gml.cli.shared.common_options import chosen_options, common_options, exit_code, seed_option
-from gml.cli.shared.data_options import DataRequest, fitting_data_options
+from gml.cli.shared.data_options import DataRequest, em_data_options
 from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.output import GraphOutput
 from gml.cli.shared.output_options import graph_output
@@ -30,7 +30,7 @@ from gml.cli.shared.search_options import Tracing, restart_options, search_optio
     "\n\b\n"
     "Exit code 5: stopped by --max-seconds; the best graph so far was written.",
 )
-@fitting_data_options
+@em_data_options
 @search_options
 @keyword_options(
     click.option(

@@ -9,6 +9,7 @@ from gml.cli.shared.common_options import common_options
 from gml.cli.shared.data_options import DataRequest, profiling_data_options
 from gml.cli.shared.output import ProfileOutput
 from gml.cli.shared.output_options import profile_output
+from gml.errors import UsageError
 
 
 @click.command(
@@ -20,12 +21,19 @@ from gml.cli.shared.output_options import profile_output
     "  gml pc new.csv --levels schema.json           # exits 3 if a value is not declared\n"
     "  gml profile survey.csv --bins 4 -o schema.json   # the cut points too\n"
     "  gml profile more.csv --levels schema.json -o schema2.json\n"
-    "  gml profile counts.csv --weights Freq -o schema.json",
+    "  gml profile counts.csv --weights Freq -o schema.json\n"
+    "  gml profile survey.csv --missing-patterns -f text   # what is missing together",
 )
 @profiling_data_options
+@click.option(
+    "--missing-patterns",
+    is_flag=True,
+    help="Also say which columns are missing together, and test whether values are missing "
+    "completely at random (Little).",
+)
 @profile_output
 @common_options
-def command(data: DataRequest, out: ProfileOutput) -> None:
+def command(data: DataRequest, missing_patterns: bool, out: ProfileOutput) -> None:
     """Write the schema of DATA: levels in order, cut points, missing tokens and rates.
 
     With --levels, other commands read the columns of new data in exactly this way: the same levels
@@ -38,4 +46,8 @@ def command(data: DataRequest, out: ProfileOutput) -> None:
     """
     from gml.verbs.profile import profile
 
-    out.write(profile(data.path, **data.reading))
+    if missing_patterns and out.format == "csv":
+        raise UsageError("--missing-patterns: CSV has one row per column; use -f text or json")
+    out.write(
+        profile(data.path, missing_patterns=missing_patterns, threads=data.threads, **data.reading)
+    )

@@ -7,8 +7,9 @@ from typing import Any
 import click
 
 from gml.cli.shared.command import Command
-from gml.cli.shared.common_options import common_options, seed_option
-from gml.cli.shared.data_options import DataRequest, fitting_data_options
+from gml.cli.shared.common_options import common_options, exit_code, max_seconds_option
+from gml.cli.shared.data_options import DataRequest, em_data_options
+from gml.cli.shared.em_options import em_options
 from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.numbers import Real, WholeRange
 from gml.cli.shared.output import ScoreOutput
@@ -28,10 +29,11 @@ from gml.cli.shared.score_options import score_options
     "  gml score survey.csv a.dot b.dot --folds 10\n"
     "  gml score survey.csv tan.dot bayes.dot --folds 10 --predict Class\n"
     "  gml score heights.csv graph.dot --score bge\n"
+    "  gml score holes.csv a.dot b.dot --missing em --score bic,bdeu\n"
     "\n\b\n"
     "Exit codes with --fail-under or --compare-to: 0 as good, 1 worse.",
 )
-@fitting_data_options
+@em_data_options
 @click.argument("graph_paths", metavar="GRAPH...", nargs=-1, required=True)
 @score_options()
 @keyword_options(
@@ -69,8 +71,9 @@ from gml.cli.shared.score_options import score_options
         help="Prior of the tables fitted for --holdout and --folds.  [default: jeffreys; bdeu if a "
         "graph is undirected and not decomposable]",
     ),
-    seed_option,
 )
+@em_options
+@max_seconds_option
 @score_output
 @common_options
 def command(
@@ -84,7 +87,9 @@ def command(
     the best graph by that score; log10_bf is the decimal logarithm of the Bayes factor against it
     (approximate for bic; not with --edge-penalty). With --holdout or --folds, heldout is the mean
     −ln p per row that was not fitted, in nats (lower is better), and ranks the graphs; with
-    --predict, the log loss of the column does.
+    --predict, the log loss of the column does. With --missing em, and for --hidden nodes, scores
+    are loglik, aic and bic of what was seen of each row, and bdeu as Cheeseman and Stutz
+    approximate it.
     """
     from gml.verbs.score import score
 
@@ -94,4 +99,4 @@ def command(
             keywords[role] = claim_input(keywords[role], role)
     report = score(data.path, graphs, threads=data.threads, **keywords, **data.reading)
     out.write(report.graphs, report.rows)
-    return 1 if report.is_worse else 0
+    return 1 if report.is_worse else exit_code(report)

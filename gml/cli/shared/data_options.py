@@ -69,12 +69,34 @@ _NA = click.option(
     help="Token that means missing (repeatable; replaces: empty NA N/A NaN nan null NULL ?).",
 )
 
+
+class _MissingPolicy(click.Choice[str]):
+    """What to do about missing values; commands that cannot fit by EM say which can."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        if value == "em" and value not in self.choices:
+            from gml import reading_options
+
+            # It says what takes this, which is no way to read.
+            reading_options(missing=value)
+        return super().convert(value, param, ctx)
+
+
+_POLICIES = _MissingPolicy(["error", "drop", "level", "available"])
 _MISSING = click.option(
     "--missing",
-    type=click.Choice(["error", "drop", "level", "available"]),
+    type=_POLICIES,
     default="error",
     show_default=True,
     help="Treat missing values: refuse, drop rows, own level, or (tests) rows complete per table.",
+)
+_MISSING_OR_EM = click.option(
+    "--missing",
+    type=_MissingPolicy(["error", "drop", "level", "available", "em"]),
+    default="error",
+    show_default=True,
+    help="Treat missing values: refuse, drop rows, own level, rows complete per table, or (em) fit "
+    "to what was seen of each row.",
 )
 
 _DATA = click.argument("data_path", metavar="DATA")
@@ -154,7 +176,7 @@ def data_options(function: Function) -> Function:
 _DELIVERIES = click.argument("data_paths", metavar="DATA...", nargs=-1, required=True)
 _MISSING_AS_FITTED = click.option(
     "--missing",
-    type=click.Choice(["error", "drop", "level", "available"]),
+    type=_POLICIES,
     help="Treat missing values: refuse, drop rows, own level, or rows complete per table; by "
     "default as when the model was fitted.",
 )
@@ -183,9 +205,31 @@ def fitting_data_options(function: Function) -> Function:
     return _data_options(function, [*_DATA_OPTIONS, _WEIGHTS_FRACTIONAL])
 
 
+def em_data_options(function: Function) -> Function:
+    """The same for commands that can fit by EM."""
+    options = [_MISSING_OR_EM if option is _MISSING else option for option in _DATA_OPTIONS]
+    return _data_options(function, [*options, _WEIGHTS_FRACTIONAL])
+
+
+_MISSING_INTEGRATED = click.option(
+    "--missing",
+    type=_MissingPolicy(["em", "error", "drop", "level"]),
+    default="em",
+    show_default=True,
+    help="Treat missing values: integrate them out (em), refuse, drop rows, own level.",
+)
+
+
+def mixture_data_options(function: Function) -> Function:
+    """DATA and its options for mixtures, which integrate missing values out."""
+    instead = {_MISSING: _MISSING_INTEGRATED}
+    options = [instead.get(option, option) for option in _DATA_OPTIONS]
+    return _data_options(function, [*options, _WEIGHTS_FRACTIONAL])
+
+
 _MISSING_INPUTS = click.option(
     "--missing",
-    type=click.Choice(["error", "drop", "level", "available"]),
+    type=_POLICIES,
     default="error",
     show_default=True,
     help="Treat missing values: refuse, drop rows (not with --sequence), own level, or (only with "
@@ -209,7 +253,7 @@ def profiling_data_options(function: Function) -> Function:
 
 _MISSING_TARGETS = click.option(
     "--missing",
-    type=click.Choice(["error", "drop", "level"]),
+    type=_MissingPolicy(["error", "drop", "level"]),
     default="error",
     show_default=True,
     help="Treat missing values of columns with targets: refuse, leave out the rows, own level.",
@@ -286,7 +330,9 @@ def _reading_request(path: str, given: dict[str, Any]) -> DataRequest:
         from gml import reading_options
 
         # What is wrong with the options is said before any data are read; the schema is read once.
-        options = reading_options(**given)
+        options = reading_options(
+            **{key: value for key, value in given.items() if (key, value) != ("missing", "em")}
+        )
         if "levels" in given:
             given["levels"] = options.levels
     return DataRequest(path, given, threads)  # type: ignore[arg-type]

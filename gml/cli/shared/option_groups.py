@@ -16,11 +16,12 @@ TEST = "Test"
 SCORE = "Score"
 STRUCTURE = "Structure"
 CHAINS = "Contrastive divergence"
+EM = "EM"
 KNOWLEDGE = "Knowledge"
 OUTPUT = "Output"
 RUN = "Run"
 
-HEADINGS = (STRUCTURE, CHAINS, DATA, TEST, SCORE, KNOWLEDGE, OUTPUT, RUN)
+HEADINGS = (STRUCTURE, CHAINS, EM, DATA, TEST, SCORE, KNOWLEDGE, OUTPUT, RUN)
 """In this order, after the options of the command itself."""
 
 _HEADING = "gml_heading"

@@ -10,6 +10,7 @@ import click
 
 from gml.cli.shared.common_options import safe_csv_option
 from gml.cli.shared.entropy_output import EntropyOutput
+from gml.cli.shared.mixture_output import MixtureOutput
 from gml.cli.shared.numbers import WholeRange
 from gml.cli.shared.option_groups import OUTPUT, under
 from gml.cli.shared.output import (
@@ -90,6 +91,13 @@ def model_output(function: Function) -> Function:
     from gml.formats.suffixes import MODEL_SUFFIXES, PICTURE_SUFFIXES
 
     return _output(function, ModelOutput, {**MODEL_SUFFIXES, **PICTURE_SUFFIXES})
+
+
+def mixture_output(function: Function) -> Function:
+    """-o and -f for mixtures and pictures of their classes, injected as `out`."""
+    from gml.formats.suffixes import MODEL_SUFFIXES, PICTURE_SUFFIXES
+
+    return _output(function, MixtureOutput, {**MODEL_SUFFIXES, **PICTURE_SUFFIXES})
 
 
 def markov_output(function: Function) -> Function:

@@ -6,6 +6,7 @@ from collections import Counter as Multiset
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from gml.data.missing_patterns import McarTest
 from gml.data.profile import ColumnProfile, Profile
 from gml.data.schema import NUMERIC
 from gml.errors import parameter, with_flags
@@ -14,6 +15,7 @@ from gml.formats.json_document import SCHEMA, document_text
 from gml.formats.reports.rows import as_csv, as_markdown, as_text
 
 _SHOWN = 8
+_SHOWN_PATTERNS = 20
 _SHOWN_QUANTILES = ("0.25", "0.5", "0.75")
 
 
@@ -32,6 +34,7 @@ def as_document(profile: Profile) -> dict[str, Any]:
         "columns": {column.name: _as_object(column) for column in named},
         **({"others": others} if others else {}),
         "na": list(profile.na),
+        **({} if profile.patterns is None else {"missing_patterns": profile.patterns.written()}),
     }
 
 
@@ -132,6 +135,38 @@ def _note(column: ColumnProfile) -> str | None:
     return f"not in the schema: {column.why} ({options})"
 
 
+def _with_patterns(
+    profile: Profile, table: Callable[[list[dict[str, Any]]], str], before: str = ""
+) -> str:
+    """The columns, and below them the patterns of missing values, if they were asked for."""
+    text = table(_rows(profile, _SHOWN))
+    found = profile.patterns
+    if found is None:
+        return text
+    shown = [
+        {
+            "rows": one.rows,
+            "share": one.rows / found.rows,
+            "missing": list(one.missing) if one.missing else None,
+        }
+        for one in found.patterns[:_SHOWN_PATTERNS]
+    ]
+    left = len(found.patterns) - _SHOWN_PATTERNS
+    more = f"{left} more patterns\n" if left > 0 else ""
+    return f"{text}\n{table(shown)}{before}{more}{before}{_of_mcar(found.mcar)}\n"
+
+
+def _of_mcar(mcar: McarTest | None) -> str:
+    if mcar is None:
+        return "nothing is missing"
+    if mcar.p_value is None:
+        return f"no test of whether values are missing completely at random: {mcar.why}"
+    return (
+        "missing completely at random (Little's test): chi2 "
+        f"{mcar.statistic:.6g}, df {mcar.df}, p {mcar.p_value:.6g}"
+    )
+
+
 def _as_json(profile: Profile, *, inputs: Hashes = NO_INPUTS) -> str:
     return document_text(as_document(profile), inputs)
 
@@ -142,8 +177,8 @@ def _as_csv(profile: Profile, *, safe_csv: bool = False) -> str:
 
 FORMATS: dict[str, Callable[..., str]] = {
     "json": _as_json,
-    "text": lambda profile: as_text(_rows(profile, _SHOWN)),
+    "text": lambda profile: _with_patterns(profile, as_text),
     "csv": _as_csv,
-    "markdown": lambda profile: as_markdown(_rows(profile, _SHOWN)),
+    "markdown": lambda profile: _with_patterns(profile, as_markdown, "\n"),
 }
 """From a profile to text; that of JSON takes `inputs` too, and that of CSV `safe_csv`."""

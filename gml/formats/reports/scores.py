@@ -21,6 +21,10 @@ def as_object(scored: ScoredGraph) -> dict[str, Any]:
         "scores": _finite(scored.scores),
         "dim": _whole(scored.dim),
     }
+    if scored.approximations:
+        found["approximations"] = dict(scored.approximations)
+    if scored.em is not None:
+        found["em"] = dict(scored.em)
     if scored.differences:
         found["differences"] = _finite(scored.differences)
     if scored.log10_bayes_factors:
@@ -105,8 +109,14 @@ def _as_csv(graphs: Sequence[ScoredGraph], n: float, *, safe_csv: bool = False) 
     return as_csv(rows_of_graphs(graphs, n), safe_csv=safe_csv)
 
 
+def _approximations(graphs: Sequence[ScoredGraph]) -> str:
+    """Say below a table which of its scores are not exact."""
+    said = {score: by for scored in graphs for score, by in scored.approximations.items()}
+    return "".join(f"{score}: approximate, by {by}\n" for score, by in said.items())
+
+
 FORMATS: dict[str, Callable[..., str]] = {
-    "text": lambda graphs, n: as_text(rows_of_graphs(graphs, n)),
+    "text": lambda graphs, n: as_text(rows_of_graphs(graphs, n)) + _approximations(graphs),
     "json": _as_json,
     "jsonl": _as_jsonl,
     "csv": _as_csv,

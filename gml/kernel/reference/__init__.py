@@ -7,6 +7,7 @@ from gml.kernel.reference.csv_reader import read_csv
 from gml.kernel.reference.csv_writer import CsvWriter
 from gml.kernel.reference.elimination import Elimination
 from gml.kernel.reference.exact_gram import centred_products, write_limbs
+from gml.kernel.reference.expectation import count_covariances, expected_counts
 from gml.kernel.reference.families import family_ceiling, family_value, log_regret
 from gml.kernel.reference.gibbs import GibbsSampler, count_states, sum_states
 from gml.kernel.reference.gram import (
@@ -20,6 +21,8 @@ from gml.kernel.reference.gram import (
     permuted_products,
     squared_distances,
 )
+from gml.kernel.reference.missing_parts import missing_parts
+from gml.kernel.reference.mixture_rows import mixture_rows
 from gml.kernel.reference.order_search import OrderSearch, improve_order, losses_to_go
 from gml.kernel.reference.orders import OrderChain, log_sum_sets, sum_orders
 from gml.kernel.reference.pair_sums import pair_sums
@@ -64,9 +67,11 @@ __all__ = [
     "centre_gram",
     "centred_products",
     "cholesky_pivots",
+    "count_covariances",
     "count_states",
     "distance_product",
     "exact_dot",
+    "expected_counts",
     "family_ceiling",
     "family_pivots",
     "family_value",
@@ -83,6 +88,8 @@ __all__ = [
     "log_sum_sets",
     "losses_to_go",
     "median_square",
+    "missing_parts",
+    "mixture_rows",
     "normal_quantile",
     "obey",
     "pair_sums",

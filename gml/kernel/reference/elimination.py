@@ -123,6 +123,29 @@ class Elimination:
             if log_p[row] > -math.inf:
                 self.distribute(offsets, out[row])
 
+    def expectations(
+        self,
+        tables: Numbers,
+        bases: NDArray[np.int64],
+        weights: Numbers,
+        offsets: NDArray[np.int64],
+        out: Numbers,
+        counts: Numbers,
+        log_p: Numbers,
+    ) -> None:
+        """Add the distributions given each row of bases to counts, where the factors came from."""
+        for row in range(len(bases)):
+            log_p[row] = self.eliminate(tables, bases[row])
+            if log_p[row] == -math.inf:
+                continue
+            self.distribute(offsets, out)
+            for step in self._steps:
+                for source, strides in step.factors.items():
+                    if source < 0:
+                        places = np.arange(len(counts))[bases[row, -1 - source] :]
+                        cells = spread(places, step, strides).reshape(-1)
+                        np.add.at(counts, cells, weights[row] * step.table.reshape(-1))
+
     def trace(self) -> NDArray[np.int32]:
         """The levels that reach the maximum, the first of those that do; -1 where not asked."""
         levels = np.full(self._n_variables, -1, dtype=np.int32)

@@ -247,6 +247,30 @@ void distribute(const elimination *program, const int64_t *offsets, double *out)
     }
 }
 
+void add_distributions(const elimination *program, const int64_t *bases, double weight, double *counts)
+{
+    for (size_t s = 0; s < program->n_steps; s++) {
+        const step at = step_at(program, s);
+        const size_t rows = rows_of(&at), levels = levels_of(&at);
+        const int64_t *factor = at.factors;
+        for (size_t f = 0; f < at.n_factors; f++, factor += at.n_axes + 1) {
+            if (factor[0] >= 0)
+                continue;
+            const int64_t *strides = factor + 1;
+            const int64_t last = strides[at.n_axes - 1];
+            int64_t digits[MOST_AXES] = {0}, place = bases[-1 - factor[0]];
+            const double *row = at.table;
+            for (size_t r = 0; more_rows(r, rows);)
+                for (const size_t end = stretch_end(r, rows); r < end; r++, row += levels) {
+                    for (size_t k = 0; k < levels; k++)
+                        counts[place + (int64_t)k * last] += weight * row[k];
+                    if (at.n_axes > 1)
+                        next_row(&at, strides, digits, &place);
+                }
+        }
+    }
+}
+
 void trace_maximum(const elimination *program, int32_t *levels)
 {
     for (size_t s = program->n_steps; s-- > 0;) {

@@ -34,6 +34,10 @@ double eliminate(const elimination *program, const double *tables, const int64_t
    of its own variable to out[offsets[s]]. Spoils the messages. */
 void distribute(const elimination *program, const int64_t *offsets, double *out);
 
+/* After `distribute`: add each table's distribution, times a weight, to where its factors came from:
+   entry 0 of table k is counts[bases[k]]. */
+void add_distributions(const elimination *program, const int64_t *bases, double weight, double *counts);
+
 /* After maxima: the levels that reach the maximum, last step to first; of levels that do so up to the
    rounding, the first. */
 void trace_maximum(const elimination *program, int32_t *levels);

@@ -14,17 +14,20 @@ A climb has ended when, by Aitken's extrapolation, what is left is nothing: with
 a parameter still changes by |θ₂ − θ₁|·ρ/(1 − ρ), and the objective, whose gains shrink by ρ², gains
 (f(θ₁) − f(θ₀))·ρ²/(1 − ρ²). Both must be below 1e-9, the second relative to the objective. An
 extrapolation leaves little of what changes slowly, so that ρ is too small right after it: plain
-steps of EM have to confirm the end. What changes by no more than rounding has ended, too.
+steps of EM have to confirm the end. What changes by no more than rounding has ended, too; and so
+has a climb that gained nothing in 200 steps and changed by less than 1e-10 in the last, where
+rounding keeps parameters in motion.
 
 Of several starts the highest end counts; of ends that are equal but for rounding, that of the
-earlier start.
+earlier start. How high an end is shows long before its parameters stand still: so climbs from
+several starts stop when the objective has nothing to gain, and the best goes on to its end.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -37,7 +40,10 @@ TOLERANCE = 1e-9
 """What may be left of changes of parameters, and of the gain as a share of the objective."""
 MOST_STEPS = 100_000
 _CONFIRMING_STEPS = 5
+_CONFIRMING_HEIGHT = 2
 _LONGER = 4.0
+# A climb that is no higher after so many steps is at its end.
+_IDLE_STEPS = 200
 # Sums of many terms differ by this much of their size when nothing has changed.
 _ROUNDING = 1e-13
 # Ends that differ by less, as a share of their size, are the same.
@@ -141,7 +147,7 @@ def climb(
     >>> round(float(found.parameters[0]), 13), found.converged
     (0.626821497871, True)
     """
-    return _Climber(problem, most_steps, deadline or Deadline()).run(start)
+    return _Climber(problem, most_steps, deadline or Deadline()).run(start, _CONFIRMING_STEPS)
 
 
 class _Left(NamedTuple):
@@ -158,28 +164,37 @@ class _Left(NamedTuple):
 class _Climber:
     """The state of one climb."""
 
-    def __init__(self, problem: Problem, most_steps: int, deadline: Deadline) -> None:
+    def __init__(
+        self, problem: Problem, most_steps: int, deadline: Deadline, *, only_height: bool = False
+    ) -> None:
         self._problem = problem
+        self._only_height = only_height
         self._most_steps = most_steps
         self._deadline = deadline
         self._longest = 1.0
         self._steps = 0
         self._objectives: list[float] = []
         self._left = _Left(math.inf, math.inf)
+        self._highest = -math.inf
+        self._idle_since = 0
 
-    def run(self, start: Vector) -> Climb:
+    def run(self, start: Vector, confirming_steps: int) -> Climb:
         at = start
         try:
             here = self._step(at)
             confirmed = 0
-            while confirmed <= _CONFIRMING_STEPS and not self._is_over():
+            while confirmed <= confirming_steps and not self._is_over():
                 self._objectives.append(here.objective)
                 ahead = self._step(here.parameters)
                 self._left = _left(at, here, ahead)
-                if self._left.is_nothing:
+                if self._left.gain <= TOLERANCE if self._only_height else self._left.is_nothing:
                     confirmed += 1
                     at, here = here.parameters, ahead
                     continue
+                moved = float(np.abs(ahead.parameters - here.parameters).max(initial=0.0))
+                if self._is_idle(ahead.objective) and moved <= TOLERANCE / 10:
+                    self._left = _Left(0.0, moved)
+                    break
                 confirmed = 0
                 self._objectives.append(ahead.objective)
                 at, here = self._further(at, here, ahead)
@@ -193,6 +208,13 @@ class _Climber:
         check_stopped()
         self._steps += 1
         return self._problem.step(at)
+
+    def _is_idle(self, objective: float) -> bool:
+        """Whether nothing was gained for long."""
+        if not objective <= self._highest + _ROUNDING * abs(objective):
+            self._highest = objective
+            self._idle_since = self._steps
+        return self._steps - self._idle_since > _IDLE_STEPS
 
     def _is_over(self) -> bool:
         return self._steps >= self._most_steps or self._deadline.passed
@@ -266,14 +288,40 @@ def climb_from(
     climbs: list[Climb] = []
     with reporter().counting("starts of EM", n_starts) as count:
         for start in starts:
-            climbs.append(climb(problem, start, most_steps=most_steps, deadline=limit))
+            if n_starts == 1:
+                climbs.append(climb(problem, start, most_steps=most_steps, deadline=limit))
+                break
+            climber = _Climber(problem, most_steps, limit, only_height=True)
+            climbs.append(climber.run(start, _CONFIRMING_HEIGHT))
             count(len(climbs))
             if limit.passed:
                 break
+    best = _best(climbs)
+    # The best may yet collapse on its way to the end, and then another one is the best.
+    while n_starts > 1 and best.flaw is None and not best.converged and not limit.passed:
+        if best.steps >= most_steps:
+            break
+        further = climb(
+            problem, best.parameters, most_steps=most_steps - best.steps, deadline=limit
+        )
+        ended = replace(
+            further,
+            objectives=best.objectives + further.objectives[1:],
+            steps=best.steps + further.steps,
+        )
+        climbs[next(k for k, one in enumerate(climbs) if one is best)] = ended
+        if ended.flaw is None:
+            best = ended
+            break
+        best = _best(climbs)
+    return Climbs(tuple(climbs), best)
+
+
+def _best(climbs: list[Climb]) -> Climb:
     best = climbs[0]
     for one in climbs[1:]:
         if best.flaw is not None or (
             one.objective > best.objective and not is_same_end(one.objective, best.objective)
         ):
             best = one if one.flaw is None else best
-    return Climbs(tuple(climbs), best)
+    return best

@@ -26,6 +26,7 @@ _VIEWS = (
     ("learners.search", "SearchResult", _HTML, "graphs.learned_html"),
     ("model.conditional.field", "ConditionalField", _HTML, "conditional.field_html"),
     ("model.sequences.chain_field", "ChainField", _HTML, "conditional.chain_html"),
+    ("model.mixtures.result", "MixtureResult", _HTML, "mixtures.mixture_html"),
     ("model.markovnet", "MarkovNet", _HTML, "undirected.undirected_html"),
     ("model.undirected.potential", "Potential", _HTML, "undirected.term_html"),
     ("model.undirected.quality.summary", "FitSummary", _HTML, "undirected.fit_html"),

@@ -116,11 +116,20 @@ class ChosenScore(NamedTuple):
             )
         return self._replace(name=name, by_kinds=None)
 
+    def among(self, by_kinds: Mapping[tuple[str, ...], str]) -> ChosenScore:
+        """Let the columns choose among other scores, if they choose at all."""
+        return self if self.by_kinds is None else self._replace(by_kinds=by_kinds)
+
     @property
     def takes_numbers(self) -> bool:
         """Whether columns may be numbers."""
         names = [self.name] if self.by_kinds is None else [*self.by_kinds.values()]
         return any(NUMBERS in SCORES[name].columns for name in names)
+
+    @property
+    def takes_gaps(self) -> bool:
+        """Whether families may be scored on different rows."""
+        return SCORES[self.name].takes_gaps
 
     @property
     def labels_first(self) -> bool:

@@ -69,6 +69,7 @@ def open_data(
     refuse_many_numbers: bool = False,
     undeclared: Undeclared = "labels",
     offer_available: bool = True,
+    offer_em: bool = False,
     fractional: bool = False,
     takes_numbers: str | None = None,
     refuses_constants: bool = False,
@@ -95,6 +96,8 @@ def open_data(
         schema says so.
     offer_available
         Whether a message about missing values offers to count the rows complete in each table.
+    offer_em
+        Whether it offers to fit by EM.
     fractional
         Whether rows may count in part: scores and tables can do with that, tests cannot.
     takes_numbers
@@ -126,7 +129,11 @@ def open_data(
     else:
         if declared is not None:
             reading = declaring(reading, declared)
-        offers = {"offer_available": offer_available, "takes_numbers": takes_numbers}
+        offers = {
+            "offer_available": offer_available,
+            "offer_em": offer_em,
+            "takes_numbers": takes_numbers,
+        }
         counter = _read(data, used, undeclared, offers, threads, reading)
         asked_for = "max_levels" in given or is_counted(data)
         if declared is not None and refuse_many_numbers and not asked_for:

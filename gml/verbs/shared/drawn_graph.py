@@ -273,4 +273,5 @@ def part_of(graph: Graph, kept: set[str]) -> Graph:
             if i in place and j in place
         },
         numeric=tuple(name for name in graph.numeric if name in kept),
+        hidden=tuple(name for name in graph.hidden if name in kept),
     )

@@ -187,6 +187,24 @@ def draw_cpt(source: Any, node: str | None, theme: Theme) -> Picture:
     return cpt_intervals(net.cpd(node), theme, level=_level_of_intervals(net))
 
 
+def draw_classes(source: Any, node: str | None, theme: Theme) -> Picture:
+    """Draw what the classes of a mixture are like."""
+    from gml.model.mixtures.profiles import class_profiles
+    from gml.pictures.plots.classes import class_plot
+    from gml.verbs.shared.model_input import require_directed
+
+    given = graph_to_draw(source)
+    if given.model is None:
+        raise UsageError(
+            f"{parameter('kind', 'classes')} needs a model, as gml mixture makes it, and this has "
+            "no tables"
+        )
+    net = require_directed(given.model, f"draw {parameter('kind', 'classes')}")
+    if node is not None and node not in net.names:
+        raise UsageError(f"{parameter('node')}: {unknown_name('node', node, net.names)}")
+    return class_plot(class_profiles(net, node), theme)
+
+
 def _level_of_intervals(net: BayesNet) -> float | None:
     """The level of a model's intervals, as its file records it."""
     options = net.learning.get("options")

@@ -127,15 +127,19 @@ class GivenGraph:
                 return name
         return None
 
-    def columns(self) -> Choice:
-        """Pick the columns of the nodes; those without a node are ignored, with one warning."""
+    def columns(self, hidden: Collection[str] | None = None) -> Choice:
+        """Pick the columns of the nodes; those without a node are ignored, with one warning.
+
+        Nodes that are `hidden` may lack one; None says that there is no way to have such nodes.
+        """
 
         def used(names: Sequence[str]) -> Sequence[str]:
-            nodes = self._present(names)
+            nodes = self._present(names, hidden)
             ignored = [name for name in names if name not in nodes]
             if ignored:
                 reporter().warn(f"not in the graph, ignored: {listing(ignored)}")
-            return self.graph.names
+            there = set(names)
+            return [name for name in self.graph.names if name in there]
 
         return used
 
@@ -149,12 +153,15 @@ class GivenGraph:
                 + parameter("exclude")
             )
 
-    def _present(self, names: Sequence[str]) -> set[str]:
-        """Check that every node is one of the columns, and return the nodes."""
-        columns = set(names)
+    def _present(self, names: Sequence[str], hidden: Collection[str] | None = None) -> set[str]:
+        """Check that every node is one of the columns, or hidden, and return the nodes."""
+        columns = {*names, *(hidden or ())}
         for name in self.graph.names:
             if name not in columns:
-                raise GraphError(f"{self.name}: {unknown_name('column', name, names)}")
+                problem = unknown_name("column", name, names)
+                if hidden is not None:
+                    problem += f"; if nobody recorded it, name it with {parameter('hidden')} (H=2)"
+                raise GraphError(f"{self.name}: {problem}")
         return set(self.graph.names)
 
 
@@ -231,11 +238,16 @@ def no_joint_model(name: str) -> GraphError:
 
 
 def declared_columns(graphs: Sequence[GivenGraph]) -> DeclaredColumns:
-    """What graphs declare about columns; their levels may differ only in their order."""
+    """What graphs declare about columns; their levels may differ only in their order.
+
+    A hidden node has levels, but no column.
+    """
     levels: dict[str, tuple[str, ...]] = {}
     sources: dict[str, str] = {}
     for given in graphs:
         for name, declared in given.graph.levels.items():
+            if name in given.graph.hidden:
+                continue
             known = levels.setdefault(name, declared)
             if set(known) != set(declared):
                 raise GraphError(

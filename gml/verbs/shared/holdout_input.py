@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -14,6 +14,10 @@ from gml.data.options import ReadingKeywords, Undeclared, reading_options
 from gml.errors import UsageError, parameter, place
 from gml.verbs.shared.data_input import Data, declaring, name_of, open_data
 from gml.verbs.shared.declared_columns import DeclaredColumns
+from gml.verbs.shared.graph_input import GivenGraph
+
+Splits = Callable[[], Iterable[tuple[Dataset | Counter, Dataset | Counter]]]
+"""What to fit on and what to predict, made again by each call."""
 
 
 @contextmanager
@@ -68,3 +72,38 @@ def open_holdout(
             takes_numbers=takes_numbers,
             **same,
         )
+
+
+def splits_of(
+    counter: Counter,
+    holdout: Data | None,
+    folds: int | None,
+    seed: int,
+    first: GivenGraph,
+    declared: DeclaredColumns,
+    undeclared: Undeclared,
+    reading: Mapping[str, Any],
+) -> Splits:
+    """What to fit on and what to predict, made again for each graph rather than kept."""
+    if folds is not None:
+        from gml.data.resampling import folds as folds_of
+
+        rows = counter.require_rows(parameter("folds"))
+        return lambda: folds_of(rows, folds, seed=seed)
+    from gml.model.heldout import with_common_levels
+
+    assert holdout is not None
+    name = name_of(holdout, "the holdout")
+    predicted = open_holdout(
+        holdout,
+        counter,
+        used=GivenGraph(first.graph, name).columns(),
+        declared=declared,
+        fixed=declared.levels,
+        source=first.name,
+        undeclared=undeclared,
+        reading=reading,
+    )
+    decimal = reading_options(**cast("ReadingKeywords", reading)).decimal
+    split = with_common_levels(counter, predicted, decimal=decimal)
+    return lambda: [split]

@@ -10,12 +10,13 @@ from gml.counts.counter import Counter
 from gml.counts.memory import MemoryCounter
 from gml.data.dataset import Dataset
 from gml.data.options import Undeclared
+from gml.data.resampling import bootstrap_samples
 from gml.errors import CannotAnswer, parameter
 from gml.graph.equivalence import equivalence_class
 from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
 from gml.learners.averaging import Averaged, average_graphs
-from gml.learners.bootstrap import bootstrap_samples, half_samples, learn_replicates
+from gml.learners.bootstrap import half_samples, learn_replicates
 from gml.learners.ges import ges
 from gml.learners.hillclimb import hill_climb
 from gml.learners.pc import PcResult

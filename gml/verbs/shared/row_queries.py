@@ -154,7 +154,7 @@ def answers_of_rows(
         rows = _row_evidence(asked, records, reading, **how)
         truth = _truth_in(asked, records, reading, missing)
         blocks, true_blocks = [], []
-        for block, values in _blocks(records, rows, reading):
+        for block, values in evidence_blocks(records, rows, reading):
             blocks.append(values)
             if truth is not None:
                 true_blocks.append(truth.values(block))
@@ -224,7 +224,7 @@ def csv_of_rows(
             )
         # The header waits for the first answers: what fails at once has written nothing.
         text = csv_line([*records.names, *asked.columns], safe_csv)
-        for block, values in _blocks(records, rows, reading):
+        for block, values in evidence_blocks(records, rows, reading):
             answers = asked.of(rows.names, values)
             impossible += int(np.count_nonzero(~answers.possible))
             if truth is not None:
@@ -348,7 +348,7 @@ def _row_evidence(
     )
 
 
-def _blocks(
+def evidence_blocks(
     records: Records, rows: RowEvidence, reading: ReadOptions
 ) -> Iterator[tuple[list[tuple[int, list[str]]], NDArray[Any]]]:
     """Yield records, and what they observe; the meaning of a text is mostly looked up once."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
 from gml.counts.counter import Counter, rows_counted
+from gml.data.options import EM, TAKE_EM
 from gml.errors import UsageError, parameter
 from gml.formats.search_trace import written_trace
 from gml.graph.graph import Graph
@@ -16,9 +17,10 @@ from gml.graph.knowledge import Knowledge
 from gml.graph.provenance import Provenance
 from gml.learners.search import SearchResult, Trace
 from gml.progress import Deadline, reporter
-from gml.scores.base import DecomposableScore, Score, as_score
+from gml.scores.base import DecomposableScore, Score, as_score, same_rows
 from gml.verbs.shared.chosen_methods import ChosenScore, choose_score, score_of_numbers
 from gml.verbs.shared.data_input import Data, is_data, open_data, require_decider
+from gml.verbs.shared.em_scores import EM_SCORES
 from gml.verbs.shared.graph_input import GivenGraph
 from gml.verbs.shared.knowledge_input import Arcs, Tiers, known_of
 from gml.verbs.shared.recording import described, learned_by
@@ -100,16 +102,42 @@ class SearchRequest:
             score = as_score(cast("Score", self.data))
             known = known_of(score.names, knowledge, require, forbid, tiers)
             return OpenSearch(score, known, self.deadline, None, Provenance())
-        if self.reading.get("missing") == "available":
-            raise UsageError(
-                f"a search compares families on the same rows; "
-                f"{parameter('missing', 'available')} is for tests and fitting (use drop or level)"
-            )
+        if self.reading.get("missing") == "available" and not self.chosen.takes_gaps:
+            raise same_rows()
+        return self._read(knowledge, require, forbid, tiers).over(None)
+
+    @property
+    def keeps_missing(self) -> bool:
+        """Whether the graph is to be learned from incomplete rows, by structural EM."""
+        return self.chosen is not None and self.reading.get("missing") == EM
+
+    def open_incomplete(
+        self,
+        knowledge: Knowledge | str | os.PathLike[str] | None,
+        require: Arcs,
+        forbid: Arcs,
+        tiers: Tiers,
+    ) -> ReadSearch:
+        """Read the data with their gaps, and look at what is known beforehand."""
+        reading = {**self.reading, "missing": "available"}
+        chosen = None if self.chosen is None else self.chosen.among(EM_SCORES)
+        request = replace(self, reading=reading, chosen=chosen)
+        return request._read(knowledge, require, forbid, tiers)
+
+    def _read(
+        self,
+        knowledge: Knowledge | str | os.PathLike[str] | None,
+        require: Arcs,
+        forbid: Arcs,
+        tiers: Tiers,
+    ) -> ReadSearch:
+        assert self.chosen is not None
         counter = open_data(
             cast("Data", self.data),
             fractional=True,
             undeclared=self.chosen.undeclared,
-            offer_available=False,
+            offer_available=self.chosen.takes_gaps,
+            offer_em=self.command in TAKE_EM,
             takes_numbers=score_of_numbers(),
             threads=self.threads,
             **self.reading,
@@ -122,8 +150,25 @@ class SearchRequest:
         learning = learned_by(
             self.command, counter, settings, known, self.asked, rows=rows_counted(counter)
         )
-        score = chosen.make(counter)
-        return OpenSearch(score, known, self.deadline, counter, learning, chosen)
+        return ReadSearch(counter, chosen, known, self.deadline, learning)
+
+
+@dataclass(frozen=True)
+class ReadSearch:
+    """Data that were read, what is known of them, and the score to search by."""
+
+    counter: Counter
+    chosen: ChosenScore
+    knowledge: Knowledge
+    deadline: Deadline
+    learning: Provenance
+
+    def over(self, counter: Counter | None) -> OpenSearch:
+        """Make the score over the data, or over others with the same columns."""
+        score = self.chosen.make(self.counter if counter is None else counter)
+        return OpenSearch(
+            score, self.knowledge, self.deadline, self.counter, self.learning, self.chosen
+        )
 
 
 def request_search(

@@ -1,0 +1,91 @@
+"""Which columns are missing together, and how often."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gml.data.dataset import Dataset, missing_mask
+from gml.data.row_groups import group_sums
+from gml.name_order import NameOrder
+
+
+@dataclass(frozen=True)
+class MissingPattern:
+    """The columns that lack a value in some rows, and the number of these rows."""
+
+    missing: tuple[str, ...]
+    rows: int | float
+
+
+@dataclass(frozen=True)
+class McarTest:
+    """Little's test of whether values are missing completely at random.
+
+    `why` says why there is no test, if there is none.
+    """
+
+    statistic: float | None
+    df: int
+    p_value: float | None
+    log10_p: float | None
+    why: str | None = None
+
+
+@dataclass(frozen=True)
+class MissingPatterns:
+    """The patterns of a table, the commonest first; of equally common ones that with fewer gaps."""
+
+    rows: int | float
+    patterns: tuple[MissingPattern, ...]
+    mcar: McarTest | None = None
+
+    @property
+    def complete(self) -> int | float:
+        """The number of rows in which nothing is missing."""
+        return next((one.rows for one in self.patterns if not one.missing), 0)
+
+    def written(self) -> dict[str, Any]:
+        """What JSON has of them."""
+        found: dict[str, Any] = {
+            "rows": self.rows,
+            "complete": self.complete,
+            "patterns": [{"missing": list(one.missing), "rows": one.rows} for one in self.patterns],
+        }
+        if self.mcar is not None:
+            found["mcar"] = {"test": "little", **vars(self.mcar)}
+        return found
+
+
+def missing_patterns(dataset: Dataset) -> MissingPatterns:
+    """Count the patterns of missing values of a table.
+
+    Examples
+    --------
+    >>> import gml
+    >>> table = gml.read("sample_data/survey_missing.csv", missing="available")
+    >>> for one in missing_patterns(table.select(["Age", "Sex"])).patterns:
+    ...     print(one.rows, *one.missing)
+    898
+    54 Sex
+    47 Age
+    1 Age Sex
+    """
+    order = NameOrder(dataset.names).positions.tolist()
+    gaps = [j for j in order if missing_mask(dataset.columns[j]).any()]
+    masks = np.zeros((dataset.n_rows, len(gaps)), dtype=bool)
+    for k, j in enumerate(gaps):
+        masks[:, k] = missing_mask(dataset.columns[j])
+    distinct, of_row = np.unique(masks, axis=0, return_inverse=True)
+    counts = group_sums(of_row.reshape(-1), len(distinct), dataset.weights)
+    found = [
+        MissingPattern(
+            tuple(dataset.names[gaps[k]] for k in np.flatnonzero(mask)), dataset.in_rows(count)
+        )
+        for mask, count in zip(distinct, counts.tolist(), strict=True)
+        if count
+    ]
+    found.sort(key=lambda one: (-one.rows, len(one.missing), one.missing))
+    return MissingPatterns(dataset.in_rows(dataset.n), tuple(found))

@@ -1,0 +1,130 @@
+"""Intervals of fits by EM from samples of the rows, drawn with replacement (Efron 1979).
+
+Each sample is fitted again, and a bound is a quantile of the estimates of all samples (the
+percentile method). Tables climb from the estimate of all rows, moved a little off the boundary, so
+that the levels of hidden nodes keep their numbers. A configuration of parents that a sample does
+not speak of has no estimate in it. What is 0 in all rows is 0 in every sample: such a probability,
+and one at 1, has the bound that the expected rows of its configuration leave to a level that none
+of them has. Draws are over the sorted distinct rows, so that their order does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.data.dataset import Dataset
+from gml.data.resampling import bootstrap_samples
+from gml.errors import CannotAnswer, DataError, counted, parameter
+from gml.graph.graph import Graph
+from gml.model.bayesnet import CPT, BayesNet
+from gml.model.em.climbing import MOST_STEPS, climb
+from gml.model.em.table_fitting import table_problem
+from gml.model.network import Cpd
+from gml.progress import Deadline, reporter
+
+# How far off the boundary a climb starts: what is 0 there would stay 0.
+_OFF_BOUNDARY = 1e-3
+_NEVER_EXPECTED = 1e-6
+_AT_BOUNDARY = 1e-9
+_LEAST_SAMPLES = 2
+
+Array = NDArray[np.float64]
+
+
+def with_bootstrap_intervals(
+    net: BayesNet,
+    graph: Graph,
+    rows: Dataset,
+    *,
+    hidden: Mapping[str, int],
+    alpha: tuple[str, float] | None,
+    level: float,
+    samples: int,
+    seed: int = 0,
+    most_steps: int = MOST_STEPS,
+    deadline: Deadline | None = None,
+    threads: int | None = None,
+) -> tuple[BayesNet, int]:
+    """Return a network of tables with intervals, and the number of samples that there was time for.
+
+    `alpha` is the prior of the fit and its size, or None.
+    """
+    if rows.unit != 1:
+        raise CannotAnswer(
+            f"a bootstrap draws whole rows, so {parameter('weights_fractional')} contradicts it"
+        )
+    limit = deadline or Deadline()
+    how: dict[str, Any] = {"hidden": hidden, "alpha": alpha, "threads": threads}
+    estimates: list[list[Array]] = []
+    with reporter().counting("samples of the rows", samples) as count:
+        for sample in bootstrap_samples(rows, samples, seed=seed):
+            if limit.passed:
+                break
+            found = _refitted(net, graph, sample, how, most_steps, limit)
+            if found is not None:
+                estimates.append(found)
+            count(len(estimates))
+    if len(estimates) < _LEAST_SAMPLES:
+        raise CannotAnswer(
+            f"only {counted(len(estimates), 'sample')} of the rows could be fitted, too few for "
+            "intervals"
+        )
+    cpds = [
+        _with_bounds(cpd, [found[k] for found in estimates], level)
+        for k, cpd in enumerate(net.cpds)
+    ]
+    return replace(net, cpds=tuple(cpds)), len(estimates)
+
+
+def _refitted(
+    net: BayesNet,
+    graph: Graph,
+    sample: Dataset,
+    how: Mapping[str, Any],
+    most_steps: int,
+    deadline: Deadline,
+) -> list[Array] | None:
+    """The tables of a sample, NaN where it says nothing; None if a column has no value in it."""
+    try:
+        problem = table_problem(graph, sample, **how)
+    except DataError:
+        return None
+    layout = problem.layout
+    start = np.empty(layout.kernel.n_cells)
+    for node, name in enumerate(layout.names):
+        table = net.cpt(name).table
+        inside = (1 - _OFF_BOUNDARY) * table + _OFF_BOUNDARY / table.shape[1]
+        layout.table(start, node)[:] = layout.in_name_order(node, inside)
+    found = climb(problem, start, most_steps=most_steps, deadline=deadline).parameters
+    _, counts = problem.expect(found)
+    tables = []
+    for name in net.names:
+        node = layout.names.index(name)
+        table = layout.table(found, node).copy()
+        table[layout.table(counts, node).sum(axis=1) <= _NEVER_EXPECTED] = np.nan
+        tables.append(layout.in_graph_order(node, table))
+    return tables
+
+
+def _with_bounds(cpd: Cpd, estimates: Sequence[Array], level: float) -> Cpd:
+    assert isinstance(cpd, CPT)
+    tail = (1 - level) / 2
+    all_of_them = np.stack(estimates)
+    told = ~np.isnan(all_of_them).all(axis=0)
+    bounds = np.empty((*cpd.table.shape, 2))
+    bounds[..., 0], bounds[..., 1] = 0.0, 1.0
+    # A configuration that no sample speaks of may have any probabilities.
+    found = np.nanquantile(all_of_them[:, told], [tail, 1 - tail], axis=0)
+    bounds[told] = found.T
+    if cpd.expected_counts is not None:
+        behind = np.maximum(cpd.expected_counts.sum(axis=1, keepdims=True), 1.0)
+        leave = np.broadcast_to(1 - tail ** (1 / behind), cpd.table.shape)
+        at_0, at_1 = cpd.table <= _AT_BOUNDARY, cpd.table >= 1 - _AT_BOUNDARY
+        bounds[at_0, 1] = np.maximum(bounds[at_0, 1], leave[at_0])
+        bounds[at_1, 0] = np.minimum(bounds[at_1, 0], 1 - leave[at_1])
+    return replace(cpd, intervals=bounds)

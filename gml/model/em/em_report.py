@@ -1,0 +1,71 @@
+"""How EM is to go, and how it went: settings, the report, and the fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gml.errors import UsageError, parameter
+from gml.model.bayesnet import BayesNet
+from gml.model.em.climbing import MOST_STEPS
+from gml.progress import Deadline
+
+RESTARTS = 20
+"""Starts of EM, by default."""
+
+
+@dataclass(frozen=True)
+class EmSettings:
+    """How long EM may look, and from where."""
+
+    restarts: int = RESTARTS
+    """Starts, the first included; one where nothing is missing."""
+    most_steps: int = MOST_STEPS
+    """The most steps of EM from each start."""
+    seed: int = 0
+    deadline: Deadline = field(default_factory=Deadline)
+    information: bool = True
+    """Whether to find out how much information is missing, and whether the model is identified."""
+
+    def __post_init__(self) -> None:
+        for name, value in (("em_restarts", self.restarts), ("em_steps", self.most_steps)):
+            if value < 1:
+                raise UsageError(f"{parameter(name)} must be at least 1, not {value}")
+
+
+@dataclass(frozen=True)
+class EmReport:
+    """How a fit by EM went."""
+
+    log_likelihood: float
+    """Of what was observed, in natural logarithms, with all constants."""
+    objective: float
+    """What was maximised: the log-likelihood, and Σ α ln θ where there are priors."""
+    steps: int
+    """Steps of EM from the start with the best end."""
+    converged: bool
+    remaining_gain: float
+    """An estimate of what was left to gain, as a share of the objective."""
+    remaining_change: float
+    """An estimate of how far any parameter still was from its end."""
+    in_time: bool
+    ends: tuple[float, ...]
+    """The objective at the end of each climb, in the order of starts."""
+    times_best: int
+    """How many climbs reached the best end."""
+    discarded: tuple[str, ...]
+    """Why climbs do not count, for each that collapsed."""
+    n_parameters: int
+    """Free parameters."""
+    rank: int | None
+    """How many of them the data can tell apart; None if that was not found out."""
+    missing_information: Mapping[str, float]
+    """The fraction of information that is missing, by the node whose table it is about."""
+
+
+@dataclass(frozen=True)
+class EmFit:
+    """A network fitted by EM, and how that went."""
+
+    net: BayesNet
+    report: EmReport

@@ -1,0 +1,196 @@
+"""How many parameters incomplete rows can tell apart: the rank of the model.
+
+A family that some rows observe as a whole is told by counts. What the others, those with hidden
+nodes above all, contribute to the distribution of what is observed is differentiated: at tables
+drawn at random, for each kind of part that rows leave open and values around it, listed or drawn,
+the derivative of ln P(observed) by a probability θ is E[n]/θ. The rank of these rows, in changes
+that keep distributions at sum 1, is that of the Jacobian at all but special tables. With fewer than
+there are parameters the model is not identified: other tables fit exactly as well (Goodman 1974,
+Biometrika 61:215: three classes and four items of two levels have 14 parameters, and rank 13).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.kernel.family_layout import FamilyLayout, MissingParts
+from gml.kernel.reference.expectation import posteriors
+from gml.model.em.information import free_directions
+from gml.model.em.table_layout import TableLayout, Vector
+from gml.model.em.table_problem import TableProblem
+from gml.model.sample import keys_of_names
+from gml.stopping import check_stopped
+
+_MOST_DIRECTIONS = 1500
+_MOST_SHAPES = 200
+_LEAST_DRAWS = 256
+_NOTHING = 1e-11
+
+
+class GoodnessDf(NamedTuple):
+    """Degrees of freedom of a model against the table of all its observed columns."""
+
+    df: int
+    insufficient: bool
+    """Whether the table has more cells than there are rows."""
+
+
+def goodness_df(sizes: list[int], rank: int, n_rows: float) -> GoodnessDf:
+    """Return cells − 1 − rank for columns with so many levels.
+
+    Examples
+    --------
+    >>> goodness_df([2, 2, 2, 2], 13, 1000)
+    GoodnessDf(df=2, insufficient=False)
+    """
+    cells = math.prod(sizes)
+    return GoodnessDf(cells - 1 - rank, cells > n_rows)
+
+
+def model_rank(problem: TableProblem) -> int | None:
+    """Return how many parameters can be told apart; None where that would take too long."""
+    layout = problem.layout
+    total = sum(
+        (size - 1) * (len(layout.table(problem.available, node)))
+        for node, size in enumerate(layout.sizes)
+    )
+    untold = [
+        node for node in range(len(layout.sizes)) if not layout.table(problem.available, node).any()
+    ]
+    free = sum((layout.sizes[node] - 1) * len(_rows(layout, node)) for node in untold)
+    if free == 0:
+        return total
+    if free > _MOST_DIRECTIONS:
+        return None
+    tables = _drawn_tables(layout)
+    turn = _turn(layout, tables, untold, free)
+    gram = np.zeros((free, free))
+    parts = problem.parts.small
+    rng = np.random.default_rng(keys_of_names(layout.names, 0, "rank of the model").reshape(-1))
+    speaking = _speaking_shapes(layout, parts, untold)
+    if not speaking and problem.parts.large.trees:
+        return None
+    rank = 0
+    for shape in speaking[:_MOST_SHAPES]:
+        check_stopped()
+        scores = _scores(layout.kernel, parts, shape, tables, max(_LEAST_DRAWS, 4 * free), rng)
+        gram += (scores @ turn).T @ (scores @ turn)
+        rank = _rank(gram)
+        if rank == free:
+            break
+    return total - free + rank
+
+
+def _rows(layout: TableLayout, node: int) -> range:
+    starts = layout.kernel.table_starts
+    return range(int(starts[node]), int(starts[node + 1]), layout.sizes[node])
+
+
+def _drawn_tables(layout: TableLayout) -> Vector:
+    found = np.empty(layout.kernel.n_cells)
+    keys = keys_of_names(layout.names, 0, "tables at random")
+    for node, key in enumerate(keys):
+        table = layout.table(found, node)
+        drawn = np.random.default_rng(key).uniform(0.2, 1.0, table.shape)
+        table[:] = drawn / drawn.sum(axis=1, keepdims=True)
+    return found
+
+
+def _turn(layout: TableLayout, tables: Vector, nodes: list[int], free: int) -> Vector:
+    """From derivatives by cells to those by the free directions of some tables."""
+    found = np.zeros((len(tables), free))
+    at = 0
+    for node in nodes:
+        size = layout.sizes[node]
+        for row in _rows(layout, node):
+            found[row : row + size, at : at + size - 1] = free_directions(tables[row : row + size])
+            at += size - 1
+    return found
+
+
+def _speaking_shapes(layout: TableLayout, parts: MissingParts, nodes: list[int]) -> list[int]:
+    """The shapes with a family of these nodes, those that most rows have first."""
+    wanted = set(nodes)
+    found = []
+    for shape in range(parts.n_shapes):
+        run = slice(int(parts.family_starts[shape]), int(parts.family_starts[shape + 1]))
+        if not wanted.isdisjoint(parts.families[run].tolist()):
+            asked = slice(int(parts.question_starts[shape]), int(parts.question_starts[shape + 1]))
+            found.append((-int(parts.weights[asked].sum()), shape))
+    return [shape for _, shape in sorted(found)]
+
+
+def _scores(
+    layout: FamilyLayout,
+    parts: MissingParts,
+    shape: int,
+    tables: Vector,
+    most: int,
+    rng: np.random.Generator,
+) -> Vector:
+    """Derivatives of ln P for values around the missing nodes of a shape: values × cells."""
+    one = _with_values(layout, parts, shape, most, rng)
+    cells, shares, _ = posteriors(layout, one, 0, tables)
+    n = len(cells)
+    found = np.zeros((n, len(tables)))
+    rows = np.broadcast_to(np.arange(n)[:, None, None], cells.shape)
+    weighed = np.broadcast_to(shares[:, None], cells.shape)
+    np.add.at(found, (rows.reshape(-1), cells.reshape(-1)), weighed.reshape(-1))
+    return found / tables
+
+
+def _with_values(
+    layout: FamilyLayout, parts: MissingParts, shape: int, most: int, rng: np.random.Generator
+) -> MissingParts:
+    """The shape alone, asked with all values around its missing nodes, or as many drawn ones."""
+    nodes = parts.nodes[parts.node_starts[shape] : parts.node_starts[shape + 1]]
+    families = parts.families[parts.family_starts[shape] : parts.family_starts[shape + 1]]
+    runs = [range(int(layout.member_starts[f]), int(layout.member_starts[f + 1])) for f in families]
+    missing = set(nodes.tolist())
+    around = sorted({int(layout.members[m]) for run in runs for m in run} - missing)
+    sizes = [int(layout.sizes[node]) for node in around]
+    if math.prod(sizes) <= most:
+        listed = np.indices(sizes).reshape(len(sizes), math.prod(sizes))
+    else:
+        listed = np.stack([rng.integers(0, size, most) for size in sizes])
+    column = {node: k for k, node in enumerate(around)}
+    bases = np.empty((listed.shape[1], len(families)), dtype=np.int64)
+    for k, (family, run) in enumerate(zip(families.tolist(), runs, strict=True)):
+        bases[:, k] = layout.table_starts[family]
+        for m in run:
+            node = int(layout.members[m])
+            if node in column:
+                bases[:, k] += layout.strides[m] * listed[column[node]]
+    return _one_shape(nodes, families, bases)
+
+
+def _one_shape(
+    nodes: NDArray[np.int32], families: NDArray[np.int32], bases: NDArray[np.int64]
+) -> MissingParts:
+    n = len(bases)
+
+    def ends(length: int) -> NDArray[np.int64]:
+        return np.array([0, length], dtype=np.int64)
+
+    return MissingParts(
+        ends(len(nodes)),
+        nodes,
+        ends(len(families)),
+        families,
+        ends(n),
+        ends(bases.size),
+        bases.astype(np.int32).reshape(-1),
+        np.ones(n, dtype=np.int64),
+        np.zeros(n, dtype=np.int64),
+    )
+
+
+def _rank(gram: Vector) -> int:
+    scale = np.sqrt(np.diag(gram))
+    scale[scale == 0] = 1.0
+    shares = np.linalg.eigvalsh(gram / np.outer(scale, scale))
+    return int((shares > _NOTHING * max(1.0, float(shares[-1]))).sum())

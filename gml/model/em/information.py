@@ -1,0 +1,275 @@
+"""How much incomplete rows tell of the tables: observed information, intervals and identification.
+
+The observed information of Louis (1982, JRSS B 44:226) is what complete rows would tell less what
+is missing: in cells c, d of the tables, with n the counts of complete rows,
+
+    Iᶜᵈ = δᶜᵈ E[nᶜ]/θᶜ² − Cov(nᶜ, nᵈ | observed)/(θᶜθᵈ),
+
+with pseudo-counts added to E[n] where there are priors. The covariance is a sum over questions: it
+is enumerated, and for parts with a junction tree it is the derivative of expected counts by ln θ,
+taken by central differences. Both are exact to about ten digits.
+
+A table's rows add up to 1, so only changes d with Σ d = 0 count. In d = √θ∘z/√N, N the expected
+rows of a configuration and z orthogonal to √θ, the information of complete rows is the identity,
+and that of the incomplete ones, R, has eigenvalues between 0 and 1: the shares of information that
+are there, along its eigenvectors. Standard errors come from R⁻¹. The fraction of information that
+is missing for a table with k free parameters is 1 − k/tr R⁻¹, the trace over its own: for one
+parameter 1 − (variance if rows were complete)/(variance now). It is 1 where R is singular.
+
+Intervals are symmetric in ln(θ/(1 − θ)). A probability that is 0 at the maximum has no standard
+error: with g the slope of the objective there, which is negative, the likelihood falls like
+exp(gθ), and the interval ends where it is down to 1 − level. (Without missing values, at zero of n:
+3/n for 95 %, the rule of three.) One that is 1 is treated likewise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml import kernel
+from gml.model.em.large_parts import expect_trees
+from gml.model.em.table_layout import TableLayout, Vector
+from gml.model.em.table_problem import TableProblem
+from gml.resources import require_memory
+from gml.stopping import check_stopped
+
+# Expected counts below this are those of a probability of 0.
+_NOTHING = 1e-4
+# Shares of information below this are 0.
+_NO_SHARE = 1e-7
+_MOST_CELLS = 3000
+# Cells that questions speak of, times families, that the covariances may look at; and what it takes
+# to run a junction tree, in such cells.
+_MOST_WORK = 3e9
+_TREE_WORK = 3000
+_LOG_STEP = 1e-4
+
+
+@dataclass(frozen=True)
+class TableInformation:
+    """What incomplete rows tell of each cell."""
+
+    standard_errors: Vector
+    """Of each cell: 0 for one at a boundary or in a row with nothing to it, infinite where the data
+    do not tell."""
+    slopes: Vector
+    """How the objective falls where a probability at 0 grows; NaN elsewhere."""
+    missing: Mapping[str, float]
+    """The fraction of information that is missing, by node."""
+
+
+def table_information(
+    problem: TableProblem, tables: Vector, completed: Vector, budget: int | None = None
+) -> TableInformation | None:
+    """Find the information at a maximum; None where that would take too long.
+
+    `completed` are the expected counts of all families in all rows.
+    """
+    layout = problem.layout
+    counts = problem.expect(tables)[1] + problem.prior
+    directions = _directions(layout, tables, counts, completed + problem.prior)
+    cells = directions.cells
+    n = len(cells)
+    if n > _MOST_CELLS or _work(problem) > _MOST_WORK:
+        return None
+    require_memory(5 * 8 * n * n, budget, "the information on the tables")
+    if n:
+        # Louis: what complete rows would tell, less what varies among completions.
+        missing = _covariances(problem, tables, cells) * problem.data.unit
+        theta = tables[cells]
+        told = np.diag(counts[cells] / theta**2) - missing / np.outer(theta, theta)
+        turn = directions.matrix
+        errors, shares = _errors(turn.T @ told @ turn, turn)
+    else:
+        errors, shares = np.zeros(0), np.zeros(0)
+    standard = np.zeros(len(tables))
+    standard[cells] = errors
+    return TableInformation(
+        standard,
+        _slopes(problem, tables, counts),
+        {
+            layout.names[node]: _fraction(shares[directions.nodes == node])
+            for node in range(len(layout.sizes))
+        },
+    )
+
+
+def _fraction(inflations: Vector) -> float:
+    """1 − k/Σ of the variances in units of those that complete rows would give."""
+    if not len(inflations):
+        return 0.0
+    return max(0.0, 1.0 - len(inflations) / float(inflations.sum()))
+
+
+@dataclass(frozen=True)
+class _Directions:
+    """The cells with some probability, and the free directions in which their tables may change."""
+
+    cells: NDArray[np.int64]
+    matrix: Vector
+    """Cells × directions, in which complete rows would tell one unit each."""
+    nodes: NDArray[np.int64]
+    """Whose table each direction is in."""
+
+
+def _directions(
+    layout: TableLayout, tables: Vector, counts: Vector, completed: Vector
+) -> _Directions:
+    cells: list[int] = []
+    blocks: list[Vector] = []
+    nodes: list[int] = []
+    starts = layout.kernel.table_starts.tolist()
+    for node, size in enumerate(layout.sizes):
+        for row in range(starts[node], starts[node + 1], size):
+            inside = [cell for cell in range(row, row + size) if counts[cell] > _NOTHING]
+            total = float(completed[row : row + size].sum())
+            if len(inside) < 2 or total <= 0:
+                continue
+            cells += inside
+            blocks.append(free_directions(tables[inside]) / math.sqrt(total))
+            nodes += [node] * (len(inside) - 1)
+    matrix = np.zeros((len(cells), len(nodes)))
+    at, to = 0, 0
+    for block in blocks:
+        matrix[at : at + block.shape[0], to : to + block.shape[1]] = block
+        at, to = at + block.shape[0], to + block.shape[1]
+    return _Directions(np.array(cells, dtype=np.int64), matrix, np.array(nodes, dtype=np.int64))
+
+
+def free_directions(probabilities: Vector) -> Vector:
+    """Changes of a distribution that keep its sum, as orthonormal as its Fisher information is 1.
+
+    Examples
+    --------
+    >>> free_directions(np.array([0.5, 0.5])).round(3).tolist()
+    [[-0.5], [0.5]]
+    """
+    root = np.sqrt(probabilities / probabilities.sum())
+    # The Householder reflection that takes the first axis to the root: its other columns.
+    normal = root.copy()
+    normal[0] += 1.0
+    reflection = np.eye(len(root)) - np.outer(normal, normal) / normal[0]
+    found: Vector = root[:, None] * reflection[:, 1:]
+    return found
+
+
+def _work(problem: TableProblem) -> float:
+    parts = problem.parts
+    families = np.diff(parts.small.family_starts).astype(np.float64)
+    asked = np.diff(parts.small.question_starts)
+    enumerated = float((parts.states * families**2 * asked).sum())
+    sizes = np.diff(problem.layout.kernel.table_starts)
+    return enumerated + sum(
+        2.0 * float(sizes[list(tree.families)].sum()) * (tree.work + _TREE_WORK)
+        for tree in parts.large.trees
+    )
+
+
+def _covariances(problem: TableProblem, tables: Vector, cells: NDArray[np.int64]) -> Vector:
+    """Σ over questions of Cov(nᶜ, nᵈ | observed), in units."""
+    layout = problem.layout.kernel
+    places = np.full(layout.n_cells, -1, dtype=np.int32)
+    places[cells] = np.arange(len(cells), dtype=np.int32)
+    found = np.zeros((len(cells), len(cells)))
+    small = problem.parts.small
+    kernel.active().count_covariances(layout, small, 0, small.n_questions, tables, places, found)
+    if problem.parts.large.trees:
+        found += _differences(problem, tables, cells)
+    return (found + found.T) / 2
+
+
+def _differences(problem: TableProblem, tables: Vector, cells: NDArray[np.int64]) -> Vector:
+    """The derivatives of expected counts by the logarithms of probabilities."""
+    found = np.zeros((len(cells), len(cells)))
+    families = np.searchsorted(problem.layout.kernel.table_starts, cells, side="right") - 1
+    trees = problem.parts.large.trees
+    speaking = {
+        family: tuple(tree for tree in trees if family in tree.families)
+        for family in set(families.tolist())
+    }
+    for place, (cell, family) in enumerate(zip(cells.tolist(), families.tolist(), strict=True)):
+        check_stopped()
+        ends = []
+        for step in (_LOG_STEP, -_LOG_STEP):
+            at = tables.copy()
+            at[cell] *= math.exp(step)
+            counts = np.zeros(len(tables))
+            expect_trees(speaking[family], at, counts)
+            ends.append(counts[cells])
+        found[place] = (ends[0] - ends[1]) / (2 * _LOG_STEP)
+    return found
+
+
+def _errors(there: Vector, turn: Vector) -> tuple[Vector, Vector]:
+    """Standard errors of cells, and how much the variance along each direction is inflated."""
+    shares, along = np.linalg.eigh((there + there.T) / 2)
+    told = shares > _NO_SHARE
+    inverse = np.where(told, 1 / np.where(told, shares, 1.0), np.inf)
+    # Infinite times 0 is 0 here: what is untold along one direction does not touch others.
+    squares = along**2
+    inflations = _weighed(squares, inverse)
+    errors = np.sqrt(_weighed((turn @ along) ** 2, inverse))
+    return errors, inflations
+
+
+def _weighed(squares: Vector, inverse: Vector) -> Vector:
+    told = np.isfinite(inverse)
+    found: Vector = squares[:, told] @ inverse[told]
+    touched = squares[:, ~told].sum(axis=1) > 1e-12 * squares.sum(axis=1)
+    found[touched] = np.inf
+    return found
+
+
+def _slopes(problem: TableProblem, tables: Vector, counts: Vector) -> Vector:
+    """How the objective changes where a probability at 0 takes a little from others of its row."""
+    found = np.full(len(tables), np.nan)
+    # Off 0 by so little that nothing else changes: the count expected then says how fast it grows.
+    tiny = 1e-9
+    lifted = np.maximum(tables, tiny)
+    raised = problem.expect(lifted)[1] + problem.prior
+    for rows in problem.layout.rows:
+        totals = counts[rows.cells].sum(axis=1, keepdims=True)
+        at_zero = (counts[rows.cells] <= _NOTHING) & (totals > 0)
+        slopes = raised[rows.cells] / lifted[rows.cells] - totals
+        found[rows.cells[at_zero]] = np.minimum(slopes[at_zero], 0.0)
+    return found
+
+
+def intervals(
+    problem: TableProblem, tables: Vector, information: TableInformation, level: float
+) -> Vector:
+    """Return lower and upper bounds of each cell, between 0 and 1."""
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    bounds = np.empty((len(tables), 2))
+    errors = information.standard_errors
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        logits = np.log(tables) - np.log1p(-tables)
+        reach = z * errors / (tables * (1 - tables))
+        bounds[:, 0] = 1 / (1 + np.exp(reach - logits))
+        bounds[:, 1] = 1 / (1 + np.exp(-reach - logits))
+    untold = ~np.isfinite(errors)
+    bounds[untold] = 0.0, 1.0
+    fall = -math.log(1 - level)
+    for rows in problem.layout.rows:
+        for cells in rows.cells:
+            slopes = information.slopes[cells]
+            at_zero = np.isfinite(slopes)
+            if errors[cells].any() and not at_zero.any():
+                continue
+            if not at_zero.any():
+                # A row that nothing speaks of, or a single level, which is certain.
+                bounds[cells] = (1.0, 1.0) if len(cells) == 1 else (0.0, 1.0)
+                continue
+            with np.errstate(divide="ignore"):
+                upper = np.minimum(1.0, fall / -slopes[at_zero])
+            bounds[cells[at_zero], 0] = 0.0
+            bounds[cells[at_zero], 1] = upper
+            if at_zero.sum() == len(cells) - 1:
+                bounds[cells[~at_zero]] = 1.0 - upper.max(), 1.0
+    return bounds

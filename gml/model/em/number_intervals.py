@@ -1,0 +1,111 @@
+"""Intervals of regressions and tables fitted to incomplete rows, from the observed information.
+
+An estimate is taken to be normal around what it estimates, with the inverse of the observed
+information (`number_information`) as its covariance: intercepts and slopes as they are, standard
+deviations by their logarithms, probabilities by their logits. Of a probability at 0, where there is
+no slope, the upper bound is that of a level that none of the expected rows has. What a regression
+has that is not estimated from rows of its own has no intervals.
+
+These are of large samples: complete rows have Student's t instead (`regression_fit`). Where the
+data leave something open there is no covariance, and no interval.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.errors import CannotAnswer
+from gml.model.em.number_families import Families, Parameters, Statistics
+from gml.model.em.number_information import Block, Information
+from gml.model.em.number_rows import NumberRows
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Bounds of the parameters of each family, by configuration; NaN where there are none."""
+
+    regressions: tuple[Array, ...]
+    """Configurations × (intercept, slopes, standard deviation) × 2, in the units of columns."""
+    tables: tuple[Array, ...]
+    """Configurations × levels × 2."""
+
+
+def intervals_of(
+    said: Information | None,
+    families: Families,
+    data: NumberRows,
+    at: Parameters,
+    found: Statistics,
+    level: float,
+) -> Intervals:
+    """Return bounds of all parameters, or refuse."""
+    covariance = None if said is None else said.covariance()
+    if said is None or covariance is None or (np.diag(covariance) < 0).any():
+        why = "would take too long" if said is None else "leaves some parameters open"
+        raise CannotAnswer(
+            f"there are no intervals: the observed information {why}; a bootstrap has some"
+        )
+    z = NormalDist().inv_cdf(0.5 + level / 2)
+    regressions = tuple(np.full((f.n_configs, f.n_terms + 1, 2), np.nan) for f in families.numbers)
+    tables = tuple(np.full((f.n_configs, f.n_levels, 2), np.nan) for f in families.labels)
+    for block in said.blocks:
+        own = slice(block.start, block.start + block.size)
+        part = covariance[own, own]
+        if block.is_number:
+            regressions[block.family][block.config] = _regression(
+                block, families, data, at, part, z
+            )
+        else:
+            n = float(found.counts[block.family][block.config].sum())
+            row = at.tables[block.family][block.config]
+            tables[block.family][block.config] = _row(block, row, part, z, n, level)
+    return Intervals(regressions, tables)
+
+
+def _regression(
+    block: Block, families: Families, data: NumberRows, at: Parameters, part: Array, z: float
+) -> Array:
+    family = families.numbers[block.family]
+    unit, shift = data.scales[family.child], data.shifts[family.child]
+    one = at.regressions[block.family]
+    terms, log_sd = one.terms[block.config], float(one.log_sd[block.config])
+    ratios = np.array([unit / data.scales[k] for k in family.numbers])
+    moves = np.array([data.shifts[k] for k in family.numbers])
+    # The intercept is that at 0, not at the shifts.
+    turn = np.zeros((len(terms), len(terms)))
+    turn[0, 0] = unit
+    turn[0, 1:] = -ratios * moves
+    turn[1:, 1:] = np.diag(ratios)
+    estimates = turn @ terms
+    estimates[0] += shift
+    half = z * np.sqrt(np.einsum("ij,jk,ik->i", turn, part[:-1, :-1], turn))
+    away = z * math.sqrt(part[-1, -1])
+    sds = unit * math.exp(log_sd - away), unit * math.exp(log_sd + away)
+    bounds = np.column_stack([estimates - half, estimates + half])
+    return np.vstack([bounds, sds])
+
+
+def _row(block: Block, row: Array, part: Array, z: float, n: float, level: float) -> Array:
+    found = np.empty((len(row), 2))
+    cells = list(block.cells)
+    for k, p in enumerate(row.tolist()):
+        if k not in cells and k != block.base:
+            upper = 1 - ((1 - level) / 2) ** (1 / n)
+            found[k] = 0.0, upper
+        elif not cells:
+            found[k] = ((1 - level) / 2) ** (1 / n), 1.0
+        else:
+            slope = (np.array([j == k for j in cells], dtype=np.float64) - row[cells]) / (1 - p)
+            half = z * math.sqrt(max(0.0, float(slope @ part @ slope)))
+            logit = math.log(p / (1 - p))
+            found[k] = 1 / (1 + np.exp(-(logit - half))), 1 / (1 + np.exp(-(logit + half)))
+    if len(row) == 1:
+        found[:] = 1.0
+    return found

@@ -1,0 +1,1 @@
+"""Mixtures: rows of several kinds, whose class nobody recorded."""

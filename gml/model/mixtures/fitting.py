@@ -1,0 +1,291 @@
+"""Fit a mixture of some number of classes: climbs from many starts, and what is known of the best.
+
+Criteria are on the scale of the log-likelihood, and higher is better: bic = ll − ½ k ln n
+(Schwarz 1978), and icl, which is bic less the uncertainty of the classes, Σ ln maxₖ rᵢₖ (Biernacki,
+Celeux & Govaert 2000, IEEE PAMI 22:719). mclust's are twice these.
+
+Classes are numbered by decreasing size; those of one size by the first of their tables that
+differs, that with the larger number first, then by their means, the larger first.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.errors import CannotAnswer, DataError, listing, parameter
+from gml.kernel.blas import one_blas_thread
+from gml.model.em.climbing import MOST_STEPS, Climbs, climb, climb_from
+from gml.model.mixtures.covariances import MODELS, CovarianceModel
+from gml.model.mixtures.identification import TableFit, generic_rank, table_fit
+from gml.model.mixtures.parameters import MixtureParameters
+from gml.model.mixtures.problem import MixtureProblem
+from gml.model.mixtures.rows import MixtureRows
+from gml.model.mixtures.starts import starts
+from gml.progress import Deadline
+
+Vector = NDArray[np.float64]
+
+RESTARTS = 20
+_SAME = 9
+# Correlations closer to singular than this have no inverse worth the name.
+_DEPENDENT = 1e-10
+
+
+@dataclass(frozen=True)
+class MixtureSettings:
+    """How to climb: from how many starts, how far, and what is added to variances."""
+
+    restarts: int = RESTARTS
+    most_steps: int = MOST_STEPS
+    seed: int = 0
+    regularise: float = 0.0
+    threads: int = 1
+    deadline: Deadline = field(default_factory=Deadline)
+
+
+@dataclass(frozen=True)
+class MixtureFit:
+    """A mixture at its best end; criteria are None where it has none.
+
+    `ends` are the objectives of all starts in their order, None for those that collapsed;
+    `discarded` says how these did. Without an end that counts, there are no parameters.
+    """
+
+    n_classes: int
+    covariance: str | None
+    """The model of covariances; None without numbers."""
+    n_parameters: int
+    parameters: MixtureParameters | None = field(repr=False)
+    expected_counts: Vector | None = field(repr=False)
+    """How many rows of each class to expect with each level, as the tables have them."""
+    log_likelihood: float | None
+    objective: float | None
+    bic: float | None
+    icl: float | None
+    entropy: float | None
+    """1 − Σ −r ln r / (n ln K): 1 where every row tells its class. None for one class."""
+    held_out: float | None
+    """ln of the density of rows that each fold left out, if that was asked for."""
+    table: TableFit | None
+    rank: int | None
+    """The dimension of a model of labels alone; below the parameters, it is not identified."""
+    steps: int
+    converged: bool
+    remaining_gain: float
+    remaining_change: float
+    in_time: bool
+    ends: tuple[float | None, ...]
+    times_best: int
+    discarded: tuple[str, ...]
+
+    @property
+    def is_identified(self) -> bool:
+        """Whether no other parameters give the same probabilities, as far as is known."""
+        return self.rank is None or self.rank >= self.n_parameters
+
+    def criterion(self, name: str) -> float | None:
+        """The value of `bic`, `icl` or `folds`."""
+        return {"bic": self.bic, "icl": self.icl, "folds": self.held_out}[name]
+
+
+class MixtureData:
+    """Rows, in the units that models need, and the covariance of all of them."""
+
+    def __init__(self, rows: MixtureRows, regularise: float = 0.0) -> None:
+        self.rows = rows
+        self._extra = regularise
+
+    @functools.cached_property
+    def _common(self) -> MixtureRows:
+        return self.rows.in_common_units()
+
+    def rows_for(self, model: CovarianceModel) -> MixtureRows:
+        """The rows as a model needs them."""
+        return self._common if model.form == "sphere" else self.rows
+
+    def weighing(self, weights: Vector) -> MixtureData:
+        """The same with other weights."""
+        return MixtureData(self.rows.weighing(weights), self._extra)
+
+    @functools.cached_property
+    def covariance(self) -> Vector:
+        """The covariance of all rows, as one normal distribution has it, in scaled units."""
+        model = MODELS["VVV"]
+        size = len(self.rows.numbers)
+        problem = MixtureProblem(self.rows, 1, model, reference=None, regularise=self._extra)
+        before = MixtureParameters(
+            np.ones(1),
+            np.ones((self.rows.n_table_rows, 1)),
+            np.zeros((1, size)),
+            np.eye(size)[None],
+        )
+        found = climb(problem, before.vector())
+        if found.flaw is not None:
+            raise np.linalg.LinAlgError(found.flaw)
+        covariance: Vector = problem.space.of(found.parameters).covariances[0]
+        return covariance
+
+    @functools.cached_property
+    def are_independent(self) -> bool:
+        """Whether no number is a linear function of others, so that covariances have inverses."""
+        try:
+            covariance = self.covariance
+        except np.linalg.LinAlgError:
+            return False
+        if not np.isfinite(covariance).all():
+            return False
+        return float(np.linalg.eigvalsh(covariance).min()) > _DEPENDENT
+
+    def reference(self, model: CovarianceModel) -> Vector | None:
+        """The covariance that those of classes are compared with."""
+        if not self.rows.numbers:
+            return None
+        if model.form == "full":
+            return self.covariance
+        rows = self.rows_for(model)
+        seen = ~np.isnan(rows.values)
+        squares = np.where(seen, rows.values, 0.0) ** 2
+        variances = (rows.weights @ squares) / np.maximum(rows.weights @ seen, 1e-300)
+        return np.diag(variances + self._extra)
+
+    def require_independence(self) -> None:
+        """Refuse numbers that are linear functions of others, for covariances with inverses."""
+        if not self.are_independent:
+            raise CannotAnswer(
+                f"the columns {listing(v.name for v in self.rows.numbers)} are linearly dependent "
+                f"in these rows, so EEE and VVV have no likelihood; leave one out, choose "
+                f"{parameter('covariance', 'VVI')}, or give {parameter('regularise', 0.01)}"
+            )
+
+
+def require_varying(rows: MixtureRows) -> None:
+    """Refuse columns that nothing can be fitted to: no number, or one only."""
+    for j, variable in enumerate(rows.numbers):
+        seen = ~np.isnan(rows.values[:, j]) & (rows.weights > 0)
+        if not seen.any():
+            raise DataError(f"the column {variable.name!r} is wholly missing; leave it out")
+        if not rows.values[seen, j].any():
+            raise DataError(
+                f"the column {variable.name!r} has the same number in all rows, and so no density; "
+                f"leave it out ({parameter('exclude')})"
+            )
+    for j, variable in enumerate(rows.labels):
+        seen = (rows.codes[:, j] < len(variable.levels or ())) & (rows.weights > 0)
+        if not seen.any():
+            raise DataError(f"the column {variable.name!r} is wholly missing; leave it out")
+
+
+def fit_mixture(
+    data: MixtureData, n_classes: int, model: CovarianceModel, settings: MixtureSettings
+) -> MixtureFit:
+    """Climb from all starts, and describe the best end."""
+    climbs, problem = climb_mixture(data, n_classes, model, settings)
+    return _described(data, problem, climbs)
+
+
+def climb_mixture(
+    data: MixtureData, n_classes: int, model: CovarianceModel, settings: MixtureSettings
+) -> tuple[Climbs, MixtureProblem]:
+    """Climb from all starts; one class has one maximum."""
+    rows = data.rows_for(model)
+    problem = MixtureProblem(
+        rows,
+        n_classes,
+        model,
+        reference=data.reference(model),
+        regularise=settings.regularise,
+        threads=settings.threads,
+    )
+    count = settings.restarts if n_classes > 1 else 1
+    with one_blas_thread():
+        climbs = climb_from(
+            problem,
+            starts(rows, n_classes, model, seed=settings.seed, count=count),
+            count,
+            most_steps=settings.most_steps,
+            deadline=settings.deadline,
+        )
+    return climbs, problem
+
+
+def n_parameters(rows: MixtureRows, n_classes: int, model: CovarianceModel) -> int:
+    """The free parameters of a mixture."""
+    levels = sum(len(variable.levels or ()) - 1 for variable in rows.labels)
+    size = len(rows.numbers)
+    return n_classes - 1 + n_classes * (levels + size) + model.n_parameters(n_classes, size)
+
+
+def _described(data: MixtureData, problem: MixtureProblem, climbs: Climbs) -> MixtureFit:
+    rows, best = problem.rows, climbs.best
+    count = n_parameters(rows, problem.n_classes, problem.model)
+    rank = None if rows.numbers else generic_rank(rows.labels, problem.n_classes)
+    known: dict[str, object] = {
+        "n_classes": problem.n_classes,
+        "covariance": problem.model.name if rows.numbers else None,
+        "n_parameters": count,
+        "rank": rank,
+        "held_out": None,
+        "steps": sum(one.steps for one in climbs.all),
+        "converged": best.converged,
+        "remaining_gain": best.remaining_gain,
+        "remaining_change": best.remaining_change,
+        "in_time": all(one.in_time for one in climbs.all),
+        "ends": tuple(None if one.flaw else one.objective for one in climbs.all),
+        "times_best": 0 if best.flaw else climbs.times_best,
+        "discarded": tuple(str(one.flaw) for one in climbs.flawed),
+    }
+    if best.flaw is not None:
+        nothing = dict.fromkeys(
+            (
+                "parameters",
+                "expected_counts",
+                "log_likelihood",
+                "objective",
+                "bic",
+                "icl",
+                "entropy",
+                "table",
+            )
+        )
+        return MixtureFit(**known, **nothing)  # type: ignore[arg-type]
+    parameters = _in_order(problem.space.of(best.parameters), rows)
+    shares, logs = problem.shares(parameters)
+    found = problem.plain(parameters)
+    log_likelihood = found.objective
+    bic = log_likelihood - 0.5 * count * math.log(rows.n)
+    sure = math.fsum((rows.weights * np.log(shares.max(axis=1))).tolist())
+    return MixtureFit(
+        parameters=parameters,
+        expected_counts=found.counts,
+        log_likelihood=log_likelihood,
+        objective=best.objective,
+        bic=bic,
+        icl=bic + sure,
+        entropy=_relative_entropy(shares, rows),
+        table=None if rows.numbers else table_fit(rows, logs, rank),
+        **known,  # type: ignore[arg-type]
+    )
+
+
+def _relative_entropy(shares: Vector, rows: MixtureRows) -> float | None:
+    n_classes = shares.shape[1]
+    if n_classes == 1:
+        return None
+    terms = -np.sum(shares * np.log(np.maximum(shares, 1e-300)), axis=1)
+    whole = math.fsum((rows.weights * terms).tolist())
+    return 1 - whole / (rows.n * math.log(n_classes))
+
+
+def _in_order(parameters: MixtureParameters, rows: MixtureRows) -> MixtureParameters:
+    """Number the classes."""
+    # What is missing has a 1 in all classes, which tells none apart.
+    keys = np.concatenate(
+        [-parameters.shares[:, None], -parameters.tables.T, -parameters.means], axis=1
+    ).round(_SAME)
+    order = sorted(range(len(keys)), key=lambda k: tuple(keys[k].tolist()))
+    return parameters.reordered(np.array(order, dtype=np.intp))

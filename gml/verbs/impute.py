@@ -1,0 +1,192 @@
+"""Fill the missing values of a table by a model: gml.impute, `gml impute`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gml.data.dataset import Dataset
+from gml.data.frames import is_frame
+from gml.errors import UsageError, kind_of, parameter, require_whole
+from gml.model.bayesnet import BayesNet
+from gml.model.em.parameter_draws import parameter_draws
+from gml.model.evidence import circumstances
+from gml.model.imputation import METHODS, Filled, Imputer
+from gml.model.predict import observed_values, read_nodes
+from gml.model.row_evidence import RowEvidence
+from gml.verbs.shared.imputed_rows import (
+    FilledCell,
+    dataset_of,
+    filled_cells,
+    require_some_columns,
+    warn_of_unfilled,
+    with_holes,
+)
+from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.model_input import ModelSource, open_directed_model
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Imputation", "impute", "models_of_draws", "require_method", "seed_of_draw"]
+
+
+@dataclass(frozen=True)
+class Imputation:
+    """Tables without holes: one, or one per draw; and the cells that were filled in each."""
+
+    datasets: tuple[Dataset, ...]
+    cells: tuple[tuple[FilledCell, ...], ...]
+    frame: pd.DataFrame | None = field(default=None, repr=False)
+    """The DataFrame that was given, with its other columns."""
+
+    def to_frame(self, draw: int = 0) -> pd.DataFrame:
+        """Return a table as a DataFrame, with the columns and the index of the one given."""
+        filled = self.datasets[draw].to_frame()
+        if self.frame is None:
+            return filled
+        whole = self.frame.copy()
+        for name in filled:
+            whole[name] = filled[name].to_numpy()
+        return whole
+
+    def cells_frame(self, draw: int = 0) -> pd.DataFrame:
+        """Return the cells that were filled: row (from 1 on), column, value, how sure that is."""
+        import pandas as pd
+
+        return pd.DataFrame(self.cells[draw], columns=list(FilledCell._fields))
+
+
+@answers_misspelling()
+def impute(
+    data: str | os.PathLike[str] | pd.DataFrame | Dataset,
+    model: ModelSource,
+    *,
+    method: str | None = None,
+    draws: int | None = None,
+    seed: int = 0,
+    missing: str = "unobserved",
+    ignore_unknown: bool = False,
+    threads: int | None = None,
+    max_memory: int | None = None,
+) -> Imputation:
+    """Fill the missing values of the columns that are nodes of a model.
+
+    Parameters
+    ----------
+    data
+        Rows: a path, a DataFrame or a Dataset. Columns that are no nodes stay as they are.
+    model
+        A network of labels, numbers or both, or a path.
+    method
+        `mpe`, the default: the most probable values of all that a row lacks, together;
+        `marginal`: each cell by itself, the most probable level or the mean; `draw`: drawn together
+        from their distribution given the row.
+    draws
+        Make so many tables, for multiple imputation: each is drawn with parameters of its own,
+        fitted by EM to a bootstrap sample of the rows.
+    seed
+        Of draws.
+    missing, ignore_unknown
+        As in `gml.query(batch=…)`: whether missing cells observe the level NA, and whether values
+        that are no levels count as missing, and so are filled.
+    threads
+        Threads of fits; all cores by default.
+    max_memory
+        Bytes that tables may take; by default half of what is free.
+
+    Examples
+    --------
+    >>> import gml
+    >>> import pandas as pd
+    >>> net = gml.fit("sample_data/asia.csv", "sample_data/asia.dot")
+    >>> frame = pd.DataFrame({"smoke": ["yes", None], "lung": [None, "yes"]})
+    >>> found = gml.impute(frame, net)
+    >>> found.to_frame()
+      smoke lung
+    0   yes   no
+    1   yes  yes
+    >>> found.cells_frame().round(3)[["row", "column", "value", "probability"]]
+       row column value  probability
+    0    1   lung    no        0.908
+    1    2  smoke   yes        0.899
+    """
+    method = require_method(method, draws)
+    net = open_directed_model(model, "impute")
+    frame = data if is_frame(data) else None
+    if isinstance(data, str | os.PathLike):
+        data = read_nodes(data, net)
+    if not isinstance(data, Dataset) and frame is None:
+        raise UsageError(
+            f"{parameter('data')} must be a path, a Dataset or a DataFrame, not {kind_of(data)}"
+        )
+    names = list(data.names) if isinstance(data, Dataset) else [str(name) for name in data.columns]
+    require_some_columns(net, names, "the table")
+    rows = RowEvidence(
+        circumstances(net, None, None),
+        names,
+        (),
+        "data",
+        missing=missing,
+        ignore_unknown=ignore_unknown,
+        decimal=data.decimal if isinstance(data, Dataset) else ".",
+    )
+    values = observed_values(rows, data)
+    rows.warn()
+    evidence = with_holes(values)
+    weights = data.weights if isinstance(data, Dataset) else None
+    incomplete = replace(dataset_of(net, rows.names, evidence), weights=weights)
+    datasets, cells = [], []
+    for k, drawn in enumerate(
+        models_of_draws(net, incomplete, draws, seed=seed, threads=threads, max_memory=max_memory)
+    ):
+        fill = Imputer(
+            drawn, rows.names, method=method, seed=seed_of_draw(seed, k), max_memory=max_memory
+        )
+        found: Filled = fill.fill(evidence)
+        warn_of_unfilled(found.impossible, "data")
+        datasets.append(replace(dataset_of(net, rows.names, found.values), weights=weights))
+        cells.append(tuple(cell for cell, _, _ in filled_cells(fill, evidence, found, ".")))
+    return Imputation(tuple(datasets), tuple(cells), frame)
+
+
+def require_method(method: str | None, draws: int | None) -> str:
+    """Return how holes are filled; several draws are drawn."""
+    if draws is not None:
+        require_whole(1, draws=draws)
+        if method not in (None, "draw"):
+            raise UsageError(
+                f"{parameter('draws')} fills with draws, which {parameter('method', method)} "
+                "contradicts"
+            )
+        return "draw"
+    if method is not None and method not in METHODS:
+        choices = ", ".join(METHODS)
+        raise UsageError(f"{parameter('method')} must be one of {choices}, not {method!r}")
+    return method or "mpe"
+
+
+def models_of_draws(
+    net: BayesNet,
+    rows: Dataset | None,
+    draws: int | None,
+    *,
+    seed: int,
+    threads: int | None = None,
+    max_memory: int | None = None,
+) -> Iterator[BayesNet]:
+    """Yield the model itself, or for each draw one with parameters of its own, fitted to rows."""
+    if draws is None or rows is None:
+        yield net
+        return
+    yield from parameter_draws(net, rows, draws, seed=seed, threads=threads, max_memory=max_memory)
+
+
+def seed_of_draw(seed: int, draw: int) -> int:
+    """The seed of the cells of a draw; that of the first is the seed."""
+    stream = np.random.SeedSequence(seed, spawn_key=(draw,))
+    return int(stream.generate_state(1)[0]) if draw else seed

@@ -1,0 +1,373 @@
+"""EM on tables against brute force, and what it promises whatever the rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import gml
+from gml.counts.memory import MemoryCounter
+from gml.data.dataset import Variable
+from gml.errors import CannotAnswer, DataError, UsageError
+from gml.model.bayesnet import BayesNet
+from gml.model.em import large_parts
+from gml.model.em.climbing import climb
+from gml.model.em.fitting import EmSettings, fit_em
+from gml.model.em.identification import model_rank
+from gml.model.em.information import table_information
+from gml.model.em.table_fitting import table_problem
+from gml.model.em.table_starts import starts
+from gml.model.fit import fit, unseen_configurations
+from tests.incomplete_rows import (
+    joint_expected_counts,
+    joint_log_likelihood,
+    shuffled,
+    table_of,
+    weighted,
+    with_holes,
+    without,
+)
+from tests.networks import random_net
+
+QUICK = EmSettings(restarts=2)
+YES_NO = ("no", "yes")
+
+
+def problem_of(seed, *, share=0.3, n=30, nodes=5, alpha=None, hide=True):
+    """A random network, rows of it with holes, one of its nodes hidden, and the problem of EM."""
+    rng = np.random.default_rng(seed)
+    net = random_net(rng, nodes)
+    data = with_holes(net.sample(n, seed=seed), rng, share)
+    hidden = {}
+    if hide and seed % 2:
+        gone = net.names[int(rng.integers(nodes))]
+        data = without(data, [gone])
+        hidden = {gone: len(net.cpt(gone).variable.levels)}
+    return net, data, table_problem(net.graph, data, hidden=hidden, alpha=alpha, threads=1), hidden
+
+
+def net_at(problem, vector, net):
+    """The network with these tables."""
+    layout = problem.layout
+    cpds = []
+    for cpt in net.cpds:
+        node = layout.names.index(cpt.variable.name)
+        table = layout.in_graph_order(node, layout.table(vector, node))
+        cpds.append(replace(cpt, table=table))
+    return BayesNet(tuple(cpds))
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("most_states", [512, 1])
+def test_the_e_step_is_enumeration(seed, most_states, monkeypatch):
+    monkeypatch.setattr(large_parts, "MOST_STATES", most_states)
+    net, data, problem, _ = problem_of(seed)
+    if most_states == 1:
+        assert problem.parts.small.n_questions == 0
+    else:
+        assert not problem.parts.large.trees
+    at = next(starts(problem, 1, seed))
+    there = net_at(problem, at, net)
+    log_likelihood, _ = problem.expect(at)
+    assert log_likelihood == pytest.approx(joint_log_likelihood(there, data), rel=1e-12)
+    completed = problem.completed_counts(at)
+    spoken_of = problem.expect(at)[1]
+    for j, wanted in enumerate(joint_expected_counts(there, data)):
+        node = problem.layout.names.index(net.names[j])
+        silent = problem.layout.table(spoken_of, node).sum(axis=1) == 0
+        found = problem.layout.in_graph_order(node, problem.layout.table(completed, node))
+        silent = problem.layout.in_graph_order(node, silent[:, None])[:, 0]
+        assert found[~silent] == pytest.approx(wanted[~silent], rel=1e-11, abs=1e-12)
+        assert not found[silent].any()
+
+
+@pytest.mark.parametrize("prior", [None, ("bdeu", 2.0), ("k2", 1.0)])
+def test_the_objective_never_falls(prior):
+    for seed in range(60):
+        _, _, problem, _ = problem_of(seed, alpha=prior, n=40, nodes=4)
+        for start in starts(problem, 2, seed):
+            found = climb(problem, start, most_steps=300)
+            heights = np.array(found.objectives)
+            assert (np.diff(heights) >= -1e-9 * np.abs(heights[1:])).all(), seed
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("prior", [None, ("bdeu", 3.0)])
+def test_the_end_is_a_maximum(seed, prior):
+    """Moving probability within a row gains nothing: the conditions of Karush, Kuhn and Tucker."""
+    _, _, problem, _ = problem_of(seed, alpha=prior, n=60, nodes=4)
+    found = climb(problem, next(starts(problem, 1, seed)))
+    assert found.converged
+    at = found.parameters
+
+    def height(vector):
+        return problem.expect(vector)[0] + problem.log_prior(vector)
+
+    def slope(giver, taker):
+        """By a one-sided difference of second order, which stays inside."""
+        h = min(1e-5, at[giver] / 4)
+        moved = []
+        for k in (1, 2):
+            there = at.copy()
+            there[giver] -= k * h
+            there[taker] += k * h
+            moved.append(height(there))
+        return (4 * moved[0] - moved[1] - 3 * found.objective) / (2 * h)
+
+    for rows in problem.layout.rows:
+        for cells in rows.cells.tolist():
+            for giver in cells:
+                for taker in cells:
+                    if taker != giver and at[giver] > 1e-3:
+                        gain = slope(giver, taker)
+                        assert gain < 2e-3, (giver, taker)
+                        if at[taker] > 1e-3:
+                            assert gain > -2e-3 * (1 + 1 / at[taker] ** 2), (giver, taker)
+
+
+def test_complete_rows_give_the_closed_form_bit_for_bit():
+    net = random_net(np.random.default_rng(3), 6)
+    data = net.sample(200, seed=2)
+    rng = np.random.default_rng(4)
+    several = weighted(data, rng.integers(0, 2**40, 200), 2.0**-38)
+    for rows in (data, weighted(data, rng.integers(0, 5, 200)), several):
+        for options in (
+            {"method": "mle"},
+            {"method": "bayes", "prior": "bdeu", "ess": 3.0},
+            {"method": "bayes", "prior": "jeffreys"},
+        ):
+            wanted = fit(net.graph, MemoryCounter(rows, threads=1), **options)
+            found = fit_em(net.graph, rows, **options)
+            assert (found.report.steps, found.report.converged) == (1, True)
+            for a, b in zip(found.net.cpds, wanted.cpds, strict=True):
+                assert a.table.tobytes() == b.table.tobytes()
+                assert a.counts.tobytes() == b.counts.tobytes()
+                assert (a.expected_counts == b.counts).all()
+
+
+@pytest.mark.parametrize("seed", [4, 5])
+def test_orders_and_threads_change_no_bit(seed):
+    net, data, _, hidden = problem_of(seed, n=300)
+    found = fit_em(net.graph, data, hidden=hidden, settings=QUICK, threads=1)
+    rng = np.random.default_rng(seed)
+    others = [
+        fit_em(net.graph, shuffled(data, rng), hidden=hidden, settings=QUICK, threads=1),
+        fit_em(net.graph, data.select(data.names[::-1]), hidden=hidden, settings=QUICK, threads=1),
+        fit_em(net.graph, data, hidden=hidden, settings=QUICK, threads=3),
+    ]
+    for other in others:
+        assert other.report == found.report
+        for a, b in zip(other.net.cpds, found.net.cpds, strict=True):
+            assert a.table.tobytes() == b.table.tobytes()
+            assert a.expected_counts.tobytes() == b.expected_counts.tobytes()
+
+
+def test_the_order_of_nodes_only_turns_tables():
+    net, data, _, hidden = problem_of(7, n=200)
+    found = fit_em(net.graph, data, hidden=hidden, settings=QUICK)
+    names = list(reversed(net.names))
+    turned = gml.Graph.from_edges(
+        names,
+        [(parent.name, "-->", cpt.variable.name) for cpt in net.cpds for parent in cpt.parents],
+    )
+    other = fit_em(turned, data, hidden=hidden, settings=QUICK)
+    assert other.report == found.report
+    for name in names:
+        a, b = other.net.cpt(name), found.net.cpt(name)
+        rows = {
+            frozenset(zip((p.name for p in b.parents), labels, strict=True)): row
+            for labels, row in zip(b.configurations(), b.table, strict=True)
+        }
+        for labels, row in zip(a.configurations(), a.table, strict=True):
+            assert (
+                rows[frozenset(zip((p.name for p in a.parents), labels, strict=True))] == row
+            ).all()
+
+
+def test_weights_are_repetitions():
+    _, data, _, _ = problem_of(2, n=40)
+    net, *_ = problem_of(2, n=40)
+    counts = np.random.default_rng(0).integers(0, 4, data.n_rows)
+    repeated = replace(data, columns=tuple(np.repeat(c, counts) for c in data.columns))
+    by_weight = fit_em(net.graph, weighted(data, counts), settings=QUICK)
+    by_rows = fit_em(net.graph, repeated, settings=QUICK)
+    in_units = fit_em(net.graph, weighted(data, counts * 1024, 2.0**-10), settings=QUICK)
+    assert by_weight.report == by_rows.report
+    for a, b, c in zip(by_weight.net.cpds, by_rows.net.cpds, in_units.net.cpds, strict=True):
+        assert (a.table == b.table).all()
+        assert a.table == pytest.approx(c.table, abs=1e-8)
+
+
+def test_hidden_levels_are_numbered_by_size():
+    rng = np.random.default_rng(0)
+    rows = [
+        [int(rng.random() < p) for p in ((0.9,) * 4 if k < 60 else (0.1,) * 4)] for k in range(200)
+    ]
+    items = [Variable(name, YES_NO) for name in "abcd"]
+    graph = gml.Graph.from_edges(["z", *"abcd"], [("z", "-->", item) for item in "abcd"])
+    nets = [
+        fit_em(graph, table_of(items, rows), hidden={"z": 2}, settings=EmSettings(seed=seed)).net
+        for seed in range(3)
+    ]
+    assert nets[0].cpt("z").table[0, 0] > 0.6
+    assert nets[0].cpt("z").variable.levels == ("1", "2")
+    assert (nets[0].cpt("a").table[:, 1] < 0.5).tolist() == [True, False]
+    for net in nets[1:]:
+        for name in ("z", *"abcd"):
+            assert net.cpt(name).table == pytest.approx(nets[0].cpt(name).table, abs=1e-7)
+    assert nets[0].cpt("z").counts is None
+    assert nets[0].cpt("z").expected_counts.sum() == pytest.approx(200)
+
+
+def test_levels_of_one_size_are_numbered_by_their_tables():
+    items = [Variable(name, YES_NO) for name in "ab"]
+    graph = gml.Graph.from_edges(["z", "a", "b"], [("z", "-->", "a"), ("z", "-->", "b")])
+    data = table_of(items, [(0, 0), (1, 1)], [50, 50])
+    for seed in range(4):
+        settings = EmSettings(restarts=1, seed=seed)
+        net = fit_em(graph, data, hidden={"z": 2}, settings=settings).net
+        assert net.cpt("z").table[0] == pytest.approx([0.5, 0.5])
+        assert net.cpt("a").table[0, 0] > net.cpt("a").table[1, 0]
+
+
+def test_configurations_that_nothing_speaks_of_are_uniform():
+    variables = [Variable("p", YES_NO), Variable("c", ("1", "2", "3"))]
+    graph = gml.Graph.from_edges(["p", "c"], [("p", "-->", "c")])
+    rows = [(0, 0), (0, 2), (1, -1), (-1, -1)]
+    found = fit_em(graph, table_of(variables, rows, [5, 5, 3, 2]))
+    assert found.net.cpt("c").table[1].tolist() == [1 / 3] * 3
+    assert found.net.cpt("c").expected_counts[1].tolist() == [0, 0, 0]
+    assert unseen_configurations(found.net) == {"c": [1]}
+    assert found.net.cpt("p").table[0] == pytest.approx([10 / 13, 3 / 13])
+
+
+def test_products_too_small_for_doubles():
+    """A thousand improbable children of one missing node: ln P is about -7000."""
+    names = [f"x{k:04d}" for k in range(1000)]
+    cells = [Variable(name, YES_NO) for name in names]
+    graph = gml.Graph.from_edges(["m", *names], [("m", "-->", name) for name in names])
+    data = table_of([Variable("m", YES_NO), *cells], [[-1] + [1] * 1000, [0] + [1] * 1000])
+    problem = table_problem(graph, data, hidden={}, alpha=None, threads=1)
+    at = np.empty(problem.layout.kernel.n_cells)
+    for node, name in enumerate(problem.layout.names):
+        p = [0.5] if name == "m" else [1e-3, 2e-3]
+        problem.layout.table(at, node)[:] = np.array([[1 - q, q] for q in p])
+    log_likelihood, _ = problem.expect(at)
+    low, high = 1000 * np.log(1e-3), 1000 * np.log(2e-3)
+    wanted = np.log(0.5) + low + np.log(0.5) + np.logaddexp(low, high)
+    assert log_likelihood == pytest.approx(wanted, rel=1e-13)
+
+
+def test_a_row_of_probability_zero_is_named():
+    variables = [Variable("p", YES_NO), Variable("c", YES_NO)]
+    graph = gml.Graph.from_edges(["p", "c"], [("p", "-->", "c")])
+    data = table_of(variables, [(0, 0), (1, 0), (-1, 1)])
+    problem = table_problem(graph, data, hidden={}, alpha=None, threads=1)
+    impossible = np.array([1.0, 0.0, 1.0, 0.0, 0.5, 0.5])
+    with pytest.raises(CannotAnswer, match="data row 3 has probability 0"):
+        problem.expect(impossible)
+
+
+def test_bad_input():
+    variables = [Variable("p", YES_NO), Variable("c", YES_NO)]
+    graph = gml.Graph.from_edges(["p", "c"], [("p", "-->", "c")])
+    silent = table_of(variables, [(0, -1), (1, -1)])
+    with pytest.raises(DataError, match="'c' has no value in any row.*hidden.*bayes"):
+        fit_em(graph, silent)
+    found = fit_em(graph, silent, method="bayes", prior="k2")
+    assert found.net.cpt("c").table == pytest.approx(0.5)
+    with pytest.raises(UsageError, match="'c' is a column of the data"):
+        fit_em(graph, silent, hidden={"c": 2})
+    with pytest.raises(UsageError, match="'q' is not a node"):
+        fit_em(graph, silent, hidden={"q": 2})
+    with pytest.raises(UsageError, match="at least 1 level, not 0"):
+        fit_em(graph, silent.select(["p"]), hidden={"c": 0})
+    with pytest.raises(DataError, match="no column for 'c'.*hidden"):
+        fit_em(graph, silent.select(["p"]))
+    with pytest.raises(CannotAnswer, match="max_memory"):
+        fit_em(graph, silent, method="bayes", max_memory=500)
+    with pytest.raises(UsageError, match="must be at least 1, not 0"):
+        EmSettings(restarts=0)
+
+
+# ---------------------------------------------------------------------- information
+
+
+def test_missing_completely_at_random_costs_its_share():
+    data = table_of([Variable("x", ("a", "b", "c"))], [(0,), (1,), (2,), (-1,)], [10, 20, 40, 30])
+    found = fit_em(gml.Graph.from_edges(["x"], []), data)
+    assert found.report.missing_information == {"x": pytest.approx(0.3)}
+    assert (found.report.rank, found.report.n_parameters) == (2, 2)
+
+
+@pytest.mark.parametrize("most_states", [512, 1])
+def test_information_is_the_second_derivative(most_states, monkeypatch):
+    monkeypatch.setattr(large_parts, "MOST_STATES", most_states)
+    rng = np.random.default_rng(5)
+    net = random_net(rng, 4, p=0.6, most_levels=2)
+    data = with_holes(net.sample(400, seed=5), rng, 0.25)
+    problem = table_problem(net.graph, data, hidden={}, alpha=("k2", 1.0), threads=1)
+    found = climb(problem, next(starts(problem, 1, 0)))
+    at = found.parameters
+    told = table_information(problem, at, problem.completed_counts(at))
+    (rows,) = problem.layout.rows
+
+    def height(p):
+        there = at.copy()
+        there[rows.cells[:, 1]], there[rows.cells[:, 0]] = p, 1 - p
+        return problem.expect(there)[0] + problem.log_prior(there)
+
+    p = at[rows.cells[:, 1]]
+    h = 1e-4
+    n = len(p)
+    hessian = np.empty((n, n))
+    steps = h * np.eye(n)
+    for i in range(n):
+        for j in range(n):
+            hessian[i, j] = (
+                height(p + steps[i] + steps[j])
+                - height(p + steps[i] - steps[j])
+                - height(p - steps[i] + steps[j])
+                + height(p - steps[i] - steps[j])
+            ) / (4 * h * h)
+    wanted = np.sqrt(np.diag(np.linalg.inv(-hessian)))
+    assert told.standard_errors[rows.cells[:, 1]] == pytest.approx(wanted, rel=2e-3)
+    assert told.standard_errors[rows.cells[:, 0]] == pytest.approx(wanted, rel=2e-3)
+    assert all(0 <= share < 1 for share in told.missing.values())
+
+
+def test_intervals_without_missing_values():
+    data = table_of([Variable("x", ("a", "b", "c"))], [(0,), (1,)], [30, 70])
+    found = fit_em(gml.Graph.from_edges(["x"], []), data, intervals=0.95)
+    (a, b, c) = found.net.cpt("x").intervals[0]
+    reach = 1.959964 / np.sqrt(100 * 0.3 * 0.7)
+    logit = np.log(0.3 / 0.7)
+    assert a == pytest.approx(1 / (1 + np.exp([reach - logit, -reach - logit])), rel=1e-6)
+    assert b == pytest.approx(1 - a[::-1], rel=1e-12)
+    # The rule of three.
+    assert c == pytest.approx([0, -np.log(0.05) / 100], rel=1e-6)
+
+
+def latent(n_items, levels, k, n=500):
+    rng = np.random.default_rng(1)
+    names = [f"i{j}" for j in range(n_items)]
+    items = [Variable(name, tuple("abcdef"[:levels])) for name in names]
+    graph = gml.Graph.from_edges(["z", *names], [("z", "-->", name) for name in names])
+    data = table_of(items, rng.integers(0, levels, (n, n_items)))
+    return table_problem(graph, data, hidden={"z": k}, alpha=None, threads=1)
+
+
+@pytest.mark.parametrize(
+    ("n_items", "levels", "k", "rank"),
+    [
+        (4, 2, 2, 9),
+        (4, 2, 3, 13),  # of 14 parameters: Goodman 1974
+        (2, 2, 2, 3),  # of 5
+        (3, 2, 2, 7),
+        (2, 3, 2, 7),  # of 9: a matrix of rank 2
+    ],
+)
+def test_rank(n_items, levels, k, rank):
+    assert model_rank(latent(n_items, levels, k)) == rank

@@ -1,0 +1,136 @@
+"""What is missing together, and whether that has to do with values."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import gml
+from gml.data.missing_patterns import missing_patterns
+from gml.model.em.mcar import little_test
+from gml.model.em.normal import normal_em
+
+# Ozone and Solar.R of R's `airquality` in the first 40 days, then Wind and Temp: -1 is missing.
+AIR = [
+    (41, 190, 7.4, 67), (36, 118, 8.0, 72), (12, 149, 12.6, 74), (18, 313, 11.5, 62),
+    (-1, -1, 14.3, 56), (28, -1, 14.9, 66), (23, 299, 8.6, 65), (19, 99, 13.8, 59),
+    (8, 19, 20.1, 61), (-1, 194, 8.6, 69), (7, -1, 6.9, 74), (16, 256, 9.7, 69),
+    (11, 290, 9.2, 66), (14, 274, 10.9, 68), (18, 65, 13.2, 58), (14, 334, 11.5, 64),
+    (34, 307, 12.0, 66), (6, 78, 18.4, 57), (30, 322, 11.5, 68), (11, 44, 9.7, 62),
+    (1, 8, 9.7, 59), (11, 320, 16.6, 73), (4, 25, 9.7, 61), (32, 92, 12.0, 61),
+    (-1, 66, 16.6, 57), (-1, 266, 14.9, 58), (-1, -1, 8.0, 57), (23, 13, 12.0, 67),
+    (45, 252, 14.9, 81), (115, 223, 5.7, 79), (37, 279, 7.4, 76), (-1, 286, 8.6, 78),
+    (-1, 287, 9.7, 74), (-1, 242, 16.1, 67), (-1, 186, 9.2, 84), (-1, 220, 8.6, 85),
+    (-1, 264, 14.3, 79), (29, 127, 9.7, 82), (-1, 273, 6.9, 87), (71, 291, 13.8, 90),
+]  # fmt: skip
+
+
+def air():
+    return (
+        pd.DataFrame(AIR, columns=["Ozone", "Solar", "Wind", "Temp"])
+        .astype(float)
+        .replace(-1, np.nan)
+    )
+
+
+def read(frame, **how):
+    return gml.read(frame, missing="available", **how)
+
+
+def test_patterns_are_counted_with_weights_and_sorted():
+    frame = pd.DataFrame(
+        {
+            "b": ["x", None, "y", None, "x"],
+            "a": ["u", "u", None, None, "u"],
+            "w": [2, 3, 1, 3, 0],
+        }
+    )
+    found = missing_patterns(read(frame, weights="w"))
+    assert [(one.missing, one.rows) for one in found.patterns] == [
+        (("b",), 3),
+        (("a", "b"), 3),
+        ((), 2),
+        (("a",), 1),
+    ]
+    assert found.rows == 9 and found.complete == 2
+
+
+def test_littles_test_as_defined():
+    frame = air()
+    numbers = list(frame)
+    test = little_test(read(frame, numeric=numbers))
+    fitted = normal_em(frame.to_numpy())
+    statistic, df = 0.0, -4
+    for _, rows in frame.groupby(frame.isna().apply(tuple, axis=1)):
+        seen = [k for k in range(4) if rows.iloc[0].notna().iloc[k]]
+        away = rows.iloc[:, seen].mean().to_numpy() - fitted.mean[seen]
+        inverse = np.linalg.inv(fitted.covariance[np.ix_(seen, seen)])
+        statistic += len(rows) * away @ inverse @ away
+        df += len(seen)
+    assert test.statistic == pytest.approx(statistic, rel=1e-10)
+    assert test.df == df
+    assert test.log10_p == pytest.approx(math.log10(test.p_value), rel=1e-12)
+
+
+def test_neither_rows_nor_columns_nor_units_matter():
+    frame = air()
+    one = little_test(read(frame, numeric=list(frame)))
+    turned = frame.sample(frac=1, random_state=3)[["Temp", "Ozone", "Wind", "Solar"]]
+    assert little_test(read(turned, numeric=list(frame))) == one
+    scaled = frame * [1000.0, 0.01, 1.0, 1.8] + [0, 5, 1e6, 32]
+    other = little_test(read(scaled, numeric=list(frame)))
+    assert other.statistic == pytest.approx(one.statistic, rel=1e-7)
+
+
+def gappy(seed, rows, depends):
+    rng = np.random.default_rng(seed)
+    a = rng.integers(3, size=rows)
+    x = rng.normal(size=rows) + 0.6 * a
+    frame = pd.DataFrame({"a": np.array(list("pqr"))[a], "x": x, "y": x + rng.normal(size=rows)})
+    chance = np.where(depends & (a == 0), 0.6, 0.2)
+    frame.loc[rng.random(rows) < chance, "x"] = np.nan
+    frame.loc[rng.random(rows) < 0.15, "y"] = np.nan
+    return read(frame, numeric=["x", "y"])
+
+
+def test_it_keeps_its_level_and_sees_gaps_that_depend_on_labels():
+    p = np.array([little_test(gappy(seed, 300, False)).p_value for seed in range(80)])
+    # 80 draws: more than 12 rejections at 0.05 have a probability below 1e-3.
+    assert np.count_nonzero(p <= 0.05) <= 12
+    assert np.count_nonzero(p <= 0.5) >= 25
+    found = [little_test(gappy(seed, 300, True)).p_value for seed in range(10)]
+    assert max(found) < 0.05
+
+
+@pytest.mark.parametrize(
+    ("frame", "why"),
+    [
+        ({"x": [1.0, 2.0, 4.0], "y": [1.0, 0.5, 2.0]}, "nothing is missing"),
+        ({"x": [1.0, None, 4.0], "y": [1.0, 1.0, 1.0]}, "y"),
+        ({"x": [1.0, None, None], "y": [None, None, None]}, "no values"),
+    ],
+)
+def test_tables_without_a_test_say_why(frame, why):
+    found = little_test(read(pd.DataFrame(frame, dtype=float), numeric=["x", "y"]))
+    assert found.p_value is None and why in found.why
+
+
+def test_profiles_show_patterns_and_are_schemas_all_the_same(gml, tmp_path):
+    table = tmp_path / "table.csv"
+    air().assign(kind=["a", "b"] * 20).to_csv(table, index=False)
+    numeric = ["--numeric", "Ozone,Solar,Wind,Temp"]
+    text = gml("profile", table, *numeric, "--missing-patterns", "-f", "text").stdout.decode()
+    assert "Ozone, Solar" in text and "(Little's test): chi2" in text
+    schema = tmp_path / "schema.json"
+    gml("profile", table, *numeric, "--missing-patterns", "-o", schema)
+    content = json.loads(schema.read_text())["missing_patterns"]
+    assert content["complete"] == 26 and content["mcar"]["test"] == "little"
+    assert sum(one["rows"] for one in content["patterns"]) == content["rows"] == 40
+    again = gml("profile", table, "--levels", schema, "-f", "json")
+    assert again.returncode == 0
+    refused = gml("profile", table, "--missing-patterns", "-f", "csv")
+    assert refused.returncode == 2 and b"one row per column" in refused.stderr

@@ -1,0 +1,427 @@
+"""Mixtures: EM that never falls, ends where nothing can be gained, and whatever order rows have."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import gml
+from gml.errors import CannotAnswer, DataError, UsageError
+from gml.model.em.climbing import climb
+from gml.model.mixtures.covariances import MODELS, matrices_of
+from gml.model.mixtures.densities import (
+    DiagonalDensities,
+    WideDiagonalDensities,
+    densities_of,
+)
+from gml.model.mixtures.fitting import MixtureData, MixtureSettings, fit_mixture
+from gml.model.mixtures.identification import generic_rank
+from gml.model.mixtures.problem import MixtureProblem
+from gml.model.mixtures.rows import mixture_rows
+from gml.model.mixtures.starts import starts
+
+pytestmark = pytest.mark.filterwarnings("ignore::gml.GmlWarning")
+
+NUMBERS = ["u", "v", "w"]
+
+
+def table(seed, rows=100, holes=0.0, labels=3, numbers=3):
+    """Two classes of rows with labels and numbers, some of them missing."""
+    rng = np.random.default_rng(seed)
+    of_row = rng.random(rows) < 0.4
+    found = {}
+    for j in range(labels):
+        p = np.where(of_row, 0.8, 0.25)
+        codes = rng.binomial(2, p, rows)
+        found["cab"[j]] = np.array(["x", "y", "z"])[codes].astype(object)
+    turn = rng.normal(size=(3, 3))
+    values = rng.normal(size=(rows, 3)) @ turn * 0.6 + np.where(of_row, 2.0, 0.0)[:, None]
+    for j in range(numbers):
+        found[NUMBERS[j]] = values[:, j] * 10.0**j
+    frame = pd.DataFrame(found)
+    return frame.mask(rng.random(frame.shape) < holes)
+
+
+def read(frame, **how):
+    numeric = [name for name in frame if name in NUMBERS]
+    return gml.Dataset.from_frame(frame, missing="available", numeric=numeric, **how)
+
+
+def problem_of(frame, model, n_classes=2, **how):
+    data = MixtureData(mixture_rows(read(frame)), how.get("regularise", 0.0))
+    rows = data.rows_for(MODELS[model])
+    return MixtureProblem(
+        rows, n_classes, MODELS[model], reference=data.reference(MODELS[model]), **how
+    )
+
+
+def log_density(row, net_parameters, rows):
+    """ln of the density of one row of the table, from the definition."""
+    shares, tables, means, covariances = net_parameters
+    matrices = matrices_of(covariances, len(shares), len(rows.numbers))
+    terms = []
+    for k, share in enumerate(shares):
+        total = math.log(share)
+        for j, variable in enumerate(rows.labels):
+            label = row[variable.name]
+            if isinstance(label, str):
+                total += math.log(tables[rows.offsets[j] + variable.levels.index(label), k])
+        there = [i for i, v in enumerate(rows.numbers) if not math.isnan(row[v.name])]
+        if there:
+            scale = rows.scale[there]
+            mean = means[k, there] * scale + rows.centre[there]
+            covariance = matrices[k][np.ix_(there, there)] * np.outer(scale, scale)
+            away = np.array([row[rows.numbers[i].name] for i in there]) - mean
+            total -= 0.5 * (
+                away @ np.linalg.solve(covariance, away)
+                + np.linalg.slogdet(covariance)[1]
+                + len(there) * math.log(2 * math.pi)
+            )
+        terms.append(total)
+    top = max(terms)
+    return top + math.log(sum(math.exp(term - top) for term in terms))
+
+
+def parts(parameters):
+    return parameters.shares, parameters.tables, parameters.means, parameters.covariances
+
+
+@pytest.mark.parametrize("holes", [0.0, 0.25])
+@pytest.mark.parametrize("model", MODELS)
+def test_the_likelihood_is_that_of_the_definition(model, holes):
+    frame = table(1, rows=60, holes=holes)
+    problem = problem_of(frame, model, 3)
+    at = next(starts(problem.rows, 3, MODELS[model], seed=3, count=1))
+    at = problem.step(at).parameters
+    parameters = problem.space.of(at)
+    expected = [
+        log_density(row, parts(parameters), problem.rows) for row in frame.to_dict("records")
+    ]
+    assert problem.plain(parameters).objective == pytest.approx(math.fsum(expected), rel=1e-12)
+    shares, logs = problem.shares(parameters)
+    assert shares.sum(axis=1) == pytest.approx(np.ones(len(shares)), abs=1e-12)
+    assert logs[problem.rows.of_row] == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("regularise", [0.0, 0.1])
+@pytest.mark.parametrize("holes", [0.0, 0.2])
+@pytest.mark.parametrize("model", MODELS)
+def test_climbs_never_fall(model, holes, regularise):
+    for seed in range(2):
+        frame = table(seed, rows=80, holes=holes)
+        problem = problem_of(frame, model, 2 + seed, regularise=regularise)
+        at = next(starts(problem.rows, problem.n_classes, problem.model, seed=seed, count=1))
+        before = -math.inf
+        for _ in range(8):
+            step = problem.step(at)
+            assert step.objective >= before - 1e-11 * abs(step.objective)
+            before, at = step.objective, step.parameters
+        found = climb(problem, at, most_steps=40)
+        gains = np.diff(found.objectives)
+        assert (gains >= -1e-11 * abs(found.objective)).all()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_nothing_can_be_gained_at_the_end(model):
+    """KKT: where a probability is positive, moving it gains nothing; at 0, it loses."""
+    frame = table(5, holes=0.1)
+    problem = problem_of(frame, model)
+    found = climb(problem, next(starts(problem.rows, 2, MODELS[model], seed=0, count=1)))
+    assert found.converged
+    best = problem.space.of(found.parameters)
+    n = problem.rows.n
+
+    def gain(change, step=1e-5):
+        moved = problem.space.of(found.parameters.copy())
+        change(moved, step)
+        return (problem.plain(moved).objective - found.objective) / (step * n)
+
+    def towards(values, k, step):
+        values *= 1 - step
+        values[k] += step
+
+    slopes = [gain(lambda p, s, k=k: towards(p.shares, k, s)) for k in range(2)]
+    for j, variable in enumerate(problem.rows.labels):
+        at = int(problem.rows.offsets[j])
+        for k in range(2):
+            for level in range(len(variable.levels)):
+                slopes.append(
+                    gain(lambda p, s: towards(p.tables[at : at + 3, k], level, s))  # noqa: B023
+                )
+    for i in np.ndindex(best.means.shape):
+        for sign in (1, -1):
+            slopes.append(gain(lambda p, s: p.means.__setitem__(i, p.means[i] + sign * s)))  # noqa: B023
+    for i in np.ndindex(best.covariances.shape[:1]):
+        for sign in (1, -1):
+            slopes.append(gain(lambda p, s: _scaled(p.covariances, i[0], 1 + sign * s)))  # noqa: B023
+    assert max(slopes) < 1e-4
+
+
+def _scaled(covariances, k, factor):
+    covariances[k] = covariances[k] * factor
+
+
+def test_moments_of_a_step_are_those_of_complete_rows():
+    frame = table(2)
+    found = fit_mixture(MixtureData(mixture_rows(read(frame))), 1, MODELS["VVV"], MixtureSettings())
+    rows = mixture_rows(read(frame))
+    values = frame[NUMBERS].to_numpy(float)
+    covariance = np.cov(values.T, bias=True) / np.outer(rows.scale, rows.scale)
+    assert found.parameters.covariances[0] == pytest.approx(covariance, rel=1e-10)
+    assert found.ends == (found.log_likelihood,)
+
+
+@pytest.mark.parametrize("holes", [0.0, 0.2])
+def test_no_order_shows(holes):
+    frame = table(7, holes=holes)
+    first = gml.mixture(read(frame), components=2, covariance="VVV", em_restarts=2)
+    shuffled = frame.sample(frac=1, random_state=1)[["w", "b", "u", "a", "v", "c"]]
+    second = gml.mixture(read(shuffled), components=2, covariance="VVV", em_restarts=2)
+    assert first.chosen.ends == second.chosen.ends
+    for name in frame:
+        left, right = first.model.cpd(name), second.model.cpd(name)
+        if name in NUMBERS:
+            for a, b in zip(left.regressions, right.regressions, strict=True):
+                assert (a.sd, a.intercept) == pytest.approx((b.sd, b.intercept), rel=1e-12)
+        else:
+            assert np.array_equal(left.table, right.table)
+
+
+def test_threads_change_no_bit(monkeypatch):
+    from gml.model.mixtures import problem, rows
+
+    monkeypatch.setattr(problem, "_FEW_ROWS", 0)
+    monkeypatch.setattr(rows, "BLOCK_ROWS", 16)
+    frame = table(8, holes=0.1)
+    one, two = (
+        gml.mixture(read(frame), components=2, covariance="EEE", em_restarts=2, threads=threads)
+        for threads in (1, 2)
+    )
+    assert one.chosen.ends == two.chosen.ends
+    assert np.array_equal(one.chosen.parameters.means, two.chosen.parameters.means)
+
+
+def test_equal_rows_are_weights():
+    frame = table(9, labels=3, numbers=0)
+    counted = frame.value_counts().reset_index(name="times")
+    whole = gml.mixture(frame, components=2, em_restarts=3)
+    weighted = gml.mixture(counted, components=2, em_restarts=3, weights="times")
+    assert whole.chosen.ends == weighted.chosen.ends
+    assert whole.chosen.bic == weighted.chosen.bic
+
+
+def test_the_network_has_the_likelihood_of_the_mixture():
+    frame = table(3, rows=40)
+    for model in ("VVI", "EEE", "VII"):
+        found = gml.mixture(read(frame), components=2, covariance=model, em_restarts=1)
+        hidden = found.model
+        total = 0.0
+        rows = MixtureData(mixture_rows(read(frame))).rows_for(MODELS[model])
+        for row in frame.to_dict("records"):
+            total += log_density(row, parts(found.chosen.parameters), rows)
+        by_class = []
+        for level in hidden.cpt("class").variable.levels:
+            full = frame.assign(**{"class": level})
+            by_class.append(_row_logs(hidden, full))
+        assert np.logaddexp.reduce(by_class).sum() == pytest.approx(total, rel=1e-10)
+
+
+def _row_logs(net, frame):
+    """ln of the density of complete rows, node by node."""
+    found = np.zeros(len(frame))
+    for cpd in net.cpds:
+        name = cpd.variable.name
+        for i, row in enumerate(frame.to_dict("records")):
+            k = int(row["class"]) - 1
+            if name == "class":
+                found[i] += math.log(cpd.table[0, k])
+            elif name in NUMBERS:
+                line = cpd.regressions[k]
+                mean = line.intercept + sum(
+                    slope * row[parent.name]
+                    for slope, parent in zip(line.coefficients, line.parents, strict=True)
+                )
+                away = (row[name] - mean) / line.sd
+                found[i] += -0.5 * away**2 - math.log(line.sd) - 0.5 * math.log(2 * math.pi)
+            else:
+                found[i] += math.log(cpd.table[k, cpd.variable.levels.index(row[name])])
+    return found
+
+
+def test_profiles_have_the_moments_of_the_classes():
+    frame = table(4)
+    found = gml.mixture(read(frame), components=2, covariance="VVV", em_restarts=2)
+    rows, parameters = mixture_rows(read(frame)), found.chosen.parameters
+    profiles = {one.variable.name: one for one in found.profiles.columns}
+    for j, variable in enumerate(rows.numbers):
+        means = parameters.means[:, j] * rows.scale[j] + rows.centre[j]
+        sds = np.sqrt(parameters.covariances[:, j, j]) * rows.scale[j]
+        assert profiles[variable.name].means == pytest.approx(means, rel=1e-10)
+        assert profiles[variable.name].sds == pytest.approx(sds, rel=1e-10)
+
+
+def test_classes_are_predicted_as_the_mixture_has_them():
+    frame = table(6, rows=40, holes=0.2)
+    found = gml.mixture(read(frame), components=3, covariance="EEE", em_restarts=2)
+    data = MixtureData(mixture_rows(read(frame)))
+    problem = MixtureProblem(data.rows, 3, MODELS["EEE"], reference=None)
+    shares, _ = problem.shares(found.chosen.parameters)
+    for i, row in enumerate(frame.head(15).to_dict("records")):
+        known = {name: value for name, value in row.items() if value == value}
+        answer = found.model.query("class", known)["class"]
+        expected = shares[data.rows.of_row[i]]
+        assert [answer[level] for level in ("1", "2", "3")] == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_class_of_equal_rows_is_discarded_and_named():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(40, 2)) + np.where(np.arange(40) < 20, -2.5, 2.5)[:, None]
+    values[:3] = 4.0, -2.0
+    frame = pd.DataFrame(values, columns=["u", "v"])
+    with pytest.warns(gml.GmlWarning, match="a class of 3 rows without volume, at u=4, v=-2"):
+        found = gml.mixture(frame, components=3, covariance="VII", gaussian=True)
+    assert found.chosen.discarded
+    assert len(found.chosen.ends) == 20
+    assert found.chosen.ends.count(None) == len(found.chosen.discarded)
+    assert found.chosen.log_likelihood == max(x for x in found.chosen.ends if x is not None)
+    bounded = gml.mixture(frame, components=3, covariance="VII", gaussian=True, regularise=0.01)
+    assert not bounded.chosen.discarded
+
+
+def test_where_all_starts_collapse_nothing_is_answered():
+    frame = pd.DataFrame({"u": [0.0] * 5 + [1.0] * 5, "v": [0.0] * 5 + [1.0, 1, 1, 1, 1.5]})
+    with pytest.raises(CannotAnswer, match="no bound: a class of 5 rows without volume"):
+        gml.mixture(frame, components=2, covariance="VVI", gaussian=True)
+
+
+def test_regularised_variances_have_a_floor():
+    frame = table(11, labels=0)
+    for model in ("VII", "VVI", "VVV"):
+        found = gml.mixture(
+            read(frame), components=2, covariance=model, regularise=0.5, em_restarts=1
+        )
+        matrices = matrices_of(found.chosen.parameters.covariances, 2, 3)
+        assert np.linalg.eigvalsh(matrices).min() >= 0.5 - 1e-12
+
+
+def test_models_that_are_the_same_are_fitted_once():
+    frame = table(12, labels=0, numbers=1)
+    found = gml.mixture(read(frame), components="1..2", em_restarts=2)
+    assert [(fit.n_classes, fit.covariance) for fit in found.fits] == [
+        (1, "EII"),
+        (2, "EII"),
+        (2, "VII"),
+    ]
+
+
+def test_criteria():
+    frame = table(13)
+    found = gml.mixture(read(frame), components="1..3", covariance="EEE", em_restarts=2)
+    for fit in found.fits:
+        assert fit.bic == pytest.approx(
+            fit.log_likelihood - 0.5 * fit.n_parameters * math.log(100), rel=1e-14
+        )
+        assert fit.icl <= fit.bic
+    assert found.chosen.bic == max(fit.bic for fit in found.fits)
+    folded = gml.mixture(read(frame), components="1..2", covariance="EEE", em_restarts=2, folds=4)
+    assert folded.criterion == "folds"
+    assert folded.chosen.n_classes == 2
+    assert all(fit.held_out < fit.log_likelihood for fit in folded.fits)
+
+
+def test_held_out_rows_are_those_of_other_folds():
+    """With one class, each fold is a normal distribution of the rows outside it."""
+    frame = table(14, rows=40, labels=0)
+    found = gml.mixture(read(frame), components=1, covariance="VVV", folds=40)
+    values = frame[NUMBERS].to_numpy(float)
+    total = 0.0
+    for i in range(40):
+        rest = np.delete(values, i, axis=0)
+        away, covariance = values[i] - rest.mean(axis=0), np.cov(rest.T, bias=True)
+        total -= 0.5 * (
+            away @ np.linalg.solve(covariance, away)
+            + np.linalg.slogdet(2 * math.pi * covariance)[1]
+        )
+    assert found.chosen.held_out == pytest.approx(total, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "n_classes", "rank"),
+    [
+        ((2, 2, 2), 2, 7),
+        ((2, 2), 2, 3),
+        ((2, 2, 2, 2), 3, 13),
+        ((3, 3, 3), 2, 13),
+        ((2,) * 7, 3, 23),
+    ],
+)
+def test_ranks(sizes, n_classes, rank):
+    labels = tuple(
+        gml.Variable(f"x{j}", tuple(map(str, range(size)))) for j, size in enumerate(sizes)
+    )
+    assert generic_rank(labels, n_classes) == rank
+
+
+def test_bad_tables():
+    frame = table(15, rows=30)
+    with pytest.raises(DataError, match="'u' has the same number in all rows"):
+        gml.mixture(read(frame.assign(u=3.0)), components=2)
+    with pytest.raises(DataError, match="'u' is wholly missing"):
+        gml.mixture(read(frame.assign(u=np.nan)), components=2)
+    with pytest.raises(CannotAnswer, match="linearly dependent"):
+        gml.mixture(read(frame.assign(w=frame.u + frame.v)), components=2, covariance="VVV")
+    with pytest.warns(gml.GmlWarning, match="EEE and VVV are left out"):
+        found = gml.mixture(read(frame.assign(w=frame.u + frame.v)), components=2, em_restarts=2)
+    assert {fit.covariance for fit in found.fits} == {"EII", "VII", "EEI", "VVI"}
+    with pytest.raises(UsageError, match="is for numbers"):
+        gml.mixture(read(frame[["a", "b"]]), components=2, covariance="VVV")
+    with pytest.raises(CannotAnswer, match="31 classes cannot be told apart in 30 different rows"):
+        gml.mixture(read(frame), components=31)
+    with pytest.raises(UsageError, match="is a column of the data"):
+        gml.mixture(read(frame), name="a")
+
+
+def test_a_column_of_labels_wholly_missing():
+    frame = pd.DataFrame({"a": ["x", "y", "x"], "b": [None, None, None]})
+    with pytest.raises(DataError, match="'b' is wholly missing"):
+        gml.mixture(frame, components=1)
+
+
+def test_rows_with_nothing_observed_change_nothing():
+    frame = table(16, labels=0)
+    empty = pd.concat([frame, pd.DataFrame([[np.nan] * 3], columns=NUMBERS)], ignore_index=True)
+    one, two = (
+        gml.mixture(read(t), components=2, covariance="VVV", em_restarts=3) for t in (frame, empty)
+    )
+    assert one.chosen.log_likelihood == pytest.approx(two.chosen.log_likelihood, rel=1e-12)
+    assert (two.rows, two.chosen.bic) == (one.rows, pytest.approx(one.chosen.bic, rel=1e-12))
+
+
+def test_the_result_is_shown():
+    found = gml.mixture(read(table(17)), components=2, covariance="EEE", em_restarts=2)
+    assert "Mixture: 2 classes, covariances EEE" in found._repr_html_()
+    frame = found.to_frame()
+    assert frame["log_likelihood"].tolist() == [found.chosen.log_likelihood]
+    assert found.graph.hidden == ("class",)
+
+
+@pytest.mark.parametrize("observed", [[0, 1, 2], [0, 2], []])
+def test_wide_classes_have_the_moments_of_others(observed):
+    rng = np.random.default_rng(20)
+    means, variances = rng.normal(size=(2, 3)), rng.uniform(0.1, 2, (2, 3))
+    values, shares = rng.normal(size=(30, len(observed))), rng.random((2, 30))
+    found = []
+    for kind in (DiagonalDensities, WideDiagonalDensities):
+        one = kind(means, variances, np.array(observed, dtype=np.intp))
+        z = one.standardised(values)
+        found.append((one.log_densities(z), *one.restored(one.moments(z, shares))))
+    for mine, other in zip(*found, strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-12, atol=1e-12)
+
+
+def test_narrow_classes_lose_no_digits():
+    narrow = densities_of(np.zeros((2, 1)), np.array([[1.0], [1e-6]]), np.array([0]))
+    assert isinstance(narrow, DiagonalDensities)
