@@ -109,9 +109,7 @@ __version__ = "0.1.0"
 _LEARNING = (
     *("average", "chowliu", "exact", "explain", "ges", "glasso", "hc", "imap", "notears", "pc"),
 )
-_MODELS = (
-    *("convert", "crf", "fit_params", "impute", "maxent", "mixture", "mrf", "query", "sample"),
-)
+_MODELS = ("convert", "crf", "fit_params", "impute", "maxent", "mixture", "mrf", "query", "sample")
 _ABOUT_THEM = ("compare", "draw", "indtest", "report", "score")
 _TABLES = ("check", "count", "help", "merge", "profile", "rake", "verify")
 _HOMES = {verb: f"gml.verbs.{verb}" for verb in _LEARNING + _MODELS + _ABOUT_THEM + _TABLES} | {

@@ -72,6 +72,7 @@ HEAVY = {
         "model/network.py",
         "model/regressions.py",
         "model/row_answers.py",
+        "verbs/impute.py",
         "verbs/shared/result_frames.py",
     },
     "networkx": {"formats/graphml.py", "graph/graph.py"},

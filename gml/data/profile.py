@@ -100,18 +100,12 @@ class Profile:
         return f"Profile({rows}, {counted(len(names), 'column')}: {listing(names)})"
 
 
-PatternsOf = Callable[[Dataset], MissingPatterns]
-"""What looks at gaps, if anything does."""
-
-
 def profile_table(
     data: str | os.PathLike[str] | pd.DataFrame,
     options: ReadOptions,
-    patterns_of: PatternsOf | None = None,
+    patterns_of: Callable[[Dataset], MissingPatterns] | None = None,
 ) -> Profile:
-    """Return the profile of all columns of a table that the options leave.
-
-    `patterns_of` is shown the columns of the schema, with their gaps.
+    """Return the profile of all columns of a table; `patterns_of` sees the gaps of its schema.
 
     Examples
     --------

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.kernel.chain_layout import ChainLayout
-from gml.kernel.family_layout import Expectation, FamilyLayout, MissingParts
+from gml.kernel.expectation_interface import ExpectationKernel
 from gml.kernel.gibbs_plan import GibbsPlan, ScopeLayout
 from gml.kernel.layout import (
     ColumnSpec,
@@ -206,7 +206,7 @@ class OrderSearch(Protocol):
         """The sets on the way to the order found, the smallest first; None without one."""
 
 
-class Kernel(MatrixKernel, Protocol):
+class Kernel(MatrixKernel, ExpectationKernel, Protocol):
     """The functions and classes of a kernel, which is a module."""
 
     # ------------------------------------------------------------------ reading and writing
@@ -340,37 +340,6 @@ class Kernel(MatrixKernel, Protocol):
         last: int,
     ) -> Numbers: ...
 
-    def missing_parts(
-        self,
-        layout: FamilyLayout,
-        columns: list[Codes | None],
-        weights: Integers | None,
-        n_rows: int,
-        keep_barren: bool,
-        most_bytes: int,
-    ) -> MissingParts | None: ...
-
-    def expected_counts(
-        self,
-        layout: FamilyLayout,
-        parts: MissingParts,
-        first: int,
-        last: int,
-        tables: Numbers,
-        counts: Numbers,
-    ) -> Expectation: ...
-
-    def count_covariances(
-        self,
-        layout: FamilyLayout,
-        parts: MissingParts,
-        first: int,
-        last: int,
-        tables: Numbers,
-        places: Positions,
-        matrix: Numbers,
-    ) -> None: ...
-
     def TableSampler(self, plan: TablePlan) -> Sampler: ...
 
     def GaussianSampler(self, plan: GaussianPlan) -> Sampler: ...
@@ -390,16 +359,6 @@ class Kernel(MatrixKernel, Protocol):
     def pair_sums(
         self, middle: Numbers, inner: Numbers, couplings: Numbers, blocks: Numbers
     ) -> PairSums: ...
-
-    def mixture_rows(
-        self,
-        codes: Codes,
-        offsets: Integers,
-        tables: Numbers,
-        weights: Numbers,
-        densities: Numbers,
-        counts: Numbers,
-    ) -> float: ...
 
     def ChainRows(self, layout: ChainLayout) -> ChainRows: ...
 
