@@ -187,7 +187,7 @@ def test_text_needs_no_layout(gml, folder, monkeypatch):
     [
         ("asia.dot asia.dot", "one graph is drawn, not 2"),
         ("asia.dot --bins 3", "--bins is about reading a table"),
-        ("asia.dot --node lung", "--node is for --kind cpt, not for graph"),
+        ("asia.dot --node lung", "--node is for --kind cpt and --kind classes, not for graph"),
         ("asia.dot --radius 1", "--radius belongs to --around"),
         ("--kind matrix asia.csv", "--format text draws graphs; write plots as SVG"),
     ],
@@ -246,7 +246,11 @@ def test_text_is_the_graph_in_box_characters(gml, folder):
             2,
             "--data is for --weight mi, not for none",
         ),
-        ("draw asia.dot --node lung", 2, "--node is for --kind cpt, not for graph"),
+        (
+            "draw asia.dot --node lung",
+            2,
+            "--node is for --kind cpt and --kind classes, not for graph",
+        ),
         (
             "draw --kind matrix asia.csv --evidence a=x",
             2,
