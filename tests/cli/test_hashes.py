@@ -53,6 +53,7 @@ CASES = [
     ("glasso n.csv", {"data": "n.csv"}),
     ("notears n.csv", {"data": "n.csv"}),
     ("fit-params d.csv g.dot", {"data": "d.csv", "graph": "g.dot"}),
+    ("mixture d.csv --components 2", {"data": "d.csv"}),
     ("mrf d.csv", {"data": "d.csv"}),
     ("mrf d.csv g.dot", {"data": "d.csv", "graph": "g.dot"}),
     ("crf d.csv g.dot -t a", {"data": "d.csv", "graph": "g.dot"}),

@@ -386,7 +386,7 @@ def test_misspelt_keywords():
     [
         ("matrix", {"evidence": {"a": "x"}}, "`evidence` is for `kind='graph'`, not for matrix"),
         ("trace", {"data": ASIA}, "`data` is for `kind='graph'` and `kind='matrix'`, not for"),
-        ("graph", {"node": "a"}, "`node` is for `kind='cpt'`, not for graph"),
+        ("graph", {"node": "a"}, "`node` is for `kind='cpt'` and `kind='classes'`, not for graph"),
         ("cpt", {"threshold": 0.5}, "`threshold` is for `kind='strengths'`, not for cpt"),
         ("graph", {"folds": 3}, "`folds` is for `kind='losses'`, not for graph"),
         ("losses", {"bars": False}, "`bars` is for `kind='graph'`, not for losses"),
