@@ -9,6 +9,7 @@ from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
+from gml.counts.open_count_file import is_counted
 from gml.data.options import EM
 from gml.errors import (
     CannotAnswer,
@@ -129,7 +130,8 @@ def mixture(
     require_whole(0, seed=seed)
     if not (isinstance(regularise, int | float) and 0 <= regularise < math.inf):
         raise UsageError(f"{parameter('regularise')} must be 0 or more, not {regularise!r}")
-    integrates = is_read(data) and _policy(reading) == EM
+    # A count file was read before: that it has no rows is said below.
+    integrates = is_read(data) and _policy(reading) == EM and not is_counted(data)
     if integrates:
         # Missing cells are read as they stand.
         reading["missing"] = "available"

@@ -62,6 +62,7 @@ NEEDS_ROWS = [
     ("count DATA --pairs -o x.parquet", "no rows"),
     ("profile DATA", "no rows"),
     ("rake DATA --targets CENSUS", "no rows"),
+    ("mixture DATA", "needs rows"),
     ("glasso DATA", "no numbers"),
     ("notears DATA", "no numbers"),
 ]
