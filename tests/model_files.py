@@ -24,8 +24,11 @@ def _some(rng, labels, n):
     return tuple(labels[k] for k in rng.permutation(len(labels))[:n])
 
 
-def random_network(rng, names, labels, *, beside=False, shuffled=True):
-    """A network over the names with levels drawn from the labels; `beside`: counts and the like."""
+def random_network(rng, names, labels, *, beside=False, shuffled=True, incomplete=False):
+    """A network over the names with levels drawn from the labels; `beside`: counts and the like.
+
+    `incomplete`: some tables have expected counts, and some of these nodes are hidden.
+    """
     variables = [
         Variable(name, _some(rng, labels, int(rng.integers(2, min(4, len(labels)) + 1))))
         for name in names
@@ -41,7 +44,7 @@ def random_network(rng, names, labels, *, beside=False, shuffled=True):
         table = rng.dirichlet(np.full(shape[1], 0.3), size=rows)
         counts = rng.integers(0, 50, size=shape) if beside else None
         intervals = np.stack([table / 2, (table + 1) / 2], axis=-1) if beside else None
-        expected = rng.gamma(2, size=shape) if beside and rng.random() < 0.5 else None
+        expected = rng.gamma(2, size=shape) if incomplete and rng.random() < 0.5 else None
         hidden = expected is not None and bool(rng.random() < 0.5)
         if hidden:
             counts = None

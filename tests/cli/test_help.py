@@ -49,7 +49,7 @@ def test_commands_stand_below_what_people_want(gml):
 
 def test_options_stand_below_headings(gml):
     found = sections(gml("pc", "--help").stdout.decode())
-    others = ("Score", "Structure", "Contrastive divergence")
+    others = ("Score", "Structure", "Contrastive divergence", "EM")
     headings = [f"{name} options" for name in HEADINGS if name not in others]
     assert list(found)[: len(headings) + 1] == ["Options", *headings]
     assert {"--columns", "--missing", "--bins"} <= flags_in(found["Data options"])
@@ -67,6 +67,9 @@ def test_options_stand_below_headings(gml):
     undirected = sections(gml("mrf", "--help").stdout.decode())
     assert {"--structure", "--gamma", "--score"} <= flags_in(undirected["Structure options"])
     assert {"--chains", "--rate"} <= flags_in(undirected["Contrastive divergence options"])
+    for name in ("fit-params", "score"):
+        fitted = sections(gml(name, "--help").stdout.decode())
+        assert flags_in(fitted["EM options"]) == {"--hidden", "--em-restarts", "--em-steps"}
 
 
 @pytest.mark.parametrize("name", COMMANDS)

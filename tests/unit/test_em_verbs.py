@@ -54,7 +54,7 @@ def test_neither_rows_nor_columns_have_an_order():
 
 def test_other_verbs_say_which_fit_by_em():
     for call in (lambda: gml.pc(holes(), missing="em"), lambda: gml.read("x.csv", missing="em")):
-        with pytest.raises(UsageError, match="gml fit-params and score do that"):
+        with pytest.raises(UsageError, match="gml fit-params, .* do that"):
             call()
 
 

@@ -63,7 +63,9 @@ SEEDS = st.integers(0, 2**32 - 1)
 @settings(max_examples=150)
 @given(SEEDS, NAMES, LABELS)
 def test_json_holds_everything(seed, names, labels):
-    net = random_network(np.random.default_rng(seed), names, labels, beside=True, shuffled=False)
+    net = random_network(
+        np.random.default_rng(seed), names, labels, beside=True, shuffled=False, incomplete=True
+    )
     text = MODEL_WRITERS["json"](net)
     assert_same(parse_model(text, "t"), net, beside=True)
     assert parse_graph(text, "t") == net.graph
