@@ -131,7 +131,7 @@ class LinearLikelihood(LikelihoodScore):
         found: NDArray[np.float64] = -0.5 * self.n * (own * _LOG_DENSITY + log_variance)
         if not self._exact:
             return found
-        too_wide = self._moments.n < self._width[rows].sum(axis=1) + SPARE_ROWS
+        too_wide = self.n < self._rows_needed(rows)
         some = np.flatnonzero((least < LEAST_SHARE) & ~too_wide)
         if len(some):
             log_variance[some] = self._doubtful_log_variances(self._ordered(rows[some]))
@@ -186,7 +186,7 @@ class LinearLikelihood(LikelihoodScore):
 
     def _given_all(self, child: int, others: list[int]) -> float:
         if self._exact:
-            if self._moments.n < self._width.sum() + SPARE_ROWS:
+            if self.n < self._rows_needed(np.array([child, *others])):
                 return math.inf
             try:
                 left = self._regressions.residuals([(others, (child,))])
@@ -212,8 +212,14 @@ class LinearLikelihood(LikelihoodScore):
 
     def _needed(self, family: Member) -> str:
         child, parents = family
-        needed = int(self._width[[child, *parents]].sum()) + SPARE_ROWS
-        return f" ({self._moments.n} of {needed} rows needed)"
+        needed = int(self._rows_needed(np.array([child, *parents])))
+        return f" ({self.n:g} of {needed} rows needed)"
+
+    def _rows_needed(self, families: NDArray[Any]) -> NDArray[np.int64]:
+        """How many rows families must have, the last axis being their columns."""
+        # Rows, as `n` counts them: moments count units of fractional weights.
+        needed: NDArray[np.int64] = self._width[families].sum(axis=-1) + SPARE_ROWS
+        return needed
 
     def _listed(self, families: set[Member], told: Callable[[Member], str]) -> str:
         """A few of the families, those with the fewest parents first."""

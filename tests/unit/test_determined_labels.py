@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from gml.data.dataset import Dataset, Variable
+from gml.data.dataset import Dataset, Variable, fractional_weights
 from gml.errors import DataError
 from gml.learners.exact import exact as best_dag
 from gml.learners.ges import ges as greedy_classes
@@ -228,6 +228,44 @@ def test_a_family_with_too_few_rows_is_worth_minus_infinity_in_every_order():
     ]
     for search in (greedy_classes, hill_climb, best_dag):
         assert math.isfinite(search(score).score)
+
+
+def with_weights(data, times, weight):
+    """Each row so many times, with a fractional weight."""
+    weights, unit = fractional_weights(np.full(data.n * times, weight))
+    columns = tuple(np.repeat(column, times) for column in data.columns)
+    return Dataset(data.variables, columns, weights, unit=unit)
+
+
+@pytest.mark.parametrize(("times", "weight"), [(1, 1.0), (4, 0.25)])
+@pytest.mark.parametrize("rows", [10, 60])
+def test_rows_of_fractional_weights_count_as_what_they_add_up_to(times, weight, rows):
+    rng = np.random.default_rng(6)
+    a = np.arange(rows) % 6
+    data = table(
+        labelled("a", a),
+        labelled("b", (a + np.arange(rows) // 3) % 4),
+        labelled("half", a // 2),
+        (Variable("x", None), rng.normal(size=rows)),
+    )
+    plain, weighted = (
+        score_of("bic-dg", data),
+        score_of("bic-dg", with_weights(data, times, weight)),
+    )
+    families = [
+        (child, given)
+        for child in range(4)
+        for k in range(4)
+        for given in itertools.combinations([j for j in range(4) if j != child], k)
+    ]
+    values, ceilings = plain.bounded_batch(families)
+    assert (values == -math.inf).any() == (rows == 10)
+    found, most = weighted.bounded_batch(families)
+    np.testing.assert_allclose(found, values, rtol=1e-12)
+    np.testing.assert_allclose(most, ceilings, rtol=1e-12)
+    assert weighted.remarks() == plain.remarks()
+    # Labels that are functions of others are told of, and below eleven rows what is too wide.
+    assert len(plain.remarks()) == (2 if rows == 10 else 1)
 
 
 def test_numbers_that_follow_from_labels_are_refused_unless_there_is_a_ridge():
