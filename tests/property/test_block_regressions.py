@@ -151,9 +151,8 @@ def test_pivots_of_families_are_those_of_their_rows(length: int) -> None:
     first = np.cumsum(width) - width
     blocks = np.array([first, width, ranks], dtype=np.int32)
     families = np.array([rng.permutation(7)[:length] for _ in range(30)], dtype=np.int32)
-    n_rows = int(width[families[:, 0]].sum())
-    shares, rows, least = kernel.active().family_pivots(matrix, blocks, families, n_rows)
-    others = reference.family_pivots(matrix, blocks, families, n_rows)
+    shares, rows, least = kernel.active().family_pivots(matrix, blocks, families)
+    others = reference.family_pivots(matrix, blocks, families)
     assert np.allclose(shares, others[0], rtol=0, atol=1e-12)
     assert np.array_equal(rows, others[1])
     assert np.allclose(least, others[2], rtol=0, atol=1e-12)
@@ -166,7 +165,51 @@ def test_pivots_of_families_are_those_of_their_rows(length: int) -> None:
         start, end = end, end + width[child]
         assert np.array_equal(shares[start:end], pivots[len(pivots) - width[child] :])
         assert smallest == min([1.0, *pivots])
-    assert end == n_rows
+    assert end == len(shares) == len(rows)
+
+
+@pytest.mark.parametrize("length", [1, 2, 4])
+def test_families_of_children_without_rows_have_the_least_share_of_their_parents(
+    length: int,
+) -> None:
+    """Whatever else is in the batch; also where no column has any row."""
+    rng = np.random.default_rng(length)
+    width = np.array([0, 1, 0, 3, 2, 0])
+    blocks = np.array([np.cumsum(width) - width, width, rng.permutation(6)], dtype=np.int32)
+    matrix = random_correlations(rng, 6)
+    families = np.array(
+        [[child, *rng.permutation([1, 3, 4, 2])[: length - 1]] for child in (0, 5, 0)],
+        dtype=np.int32,
+    )
+    others = np.array([[1, *[0, 5, 2][: length - 1]], *families.tolist()], dtype=np.int32)
+    nothing = np.zeros((0, 0))
+    for one in (kernel.active(), reference):
+        shares, rows, least = one.family_pivots(matrix, blocks, families)
+        assert len(shares) == len(rows) == 0
+        assert np.array_equal(least, one.family_pivots(matrix, blocks, others)[2][1:])
+        assert np.allclose(least, reference.family_pivots(matrix, blocks, families)[2])
+        assert (least < 1).all() == (length == 4)
+        flat = one.family_pivots(nothing, np.zeros((3, 6), dtype=np.int32), families)
+        assert [part.tolist() for part in flat] == [[], [], [1.0] * 3]
+
+
+@pytest.mark.parametrize(
+    ("blocks", "families", "said"),
+    [
+        ([[0, 1], [1, 1]], [[0]], "a first row, a number of rows and a rank"),
+        ([[0, 1], [1, 2], [0, 1]], [[0]], "other rows than the matrix"),
+        ([[-1, 1], [1, 1], [0, 1]], [[0]], "other rows than the matrix"),
+        ([[0, 1], [1, 1], [0, 1]], [[0, 2]], "other columns"),
+        ([[0, 1], [1, 1], [0, 1]], [[-1, 0]], "other columns"),
+    ],
+)
+def test_families_of_columns_that_are_not_there_are_refused(
+    blocks: list[list[int]], families: list[list[int]], said: str
+) -> None:
+    compiled = pytest.importorskip("gml.kernel._kernel")
+    of, wanted = np.array(blocks, dtype=np.int32), np.array(families, dtype=np.int32)
+    with pytest.raises(ValueError, match=said):
+        compiled.family_pivots(np.eye(2), of, wanted)
 
 
 def test_many_columns_have_the_moments_of_few() -> None:

@@ -230,6 +230,27 @@ def test_a_family_with_too_few_rows_is_worth_minus_infinity_in_every_order():
         assert math.isfinite(search(score).score)
 
 
+@pytest.mark.parametrize("ridge", [0.0, 0.01])
+def test_a_label_of_one_level_is_worth_nothing_whatever_its_parents_and_its_batch(ridge):
+    a = np.arange(12) % 6
+    data = table(
+        labelled("a", a),
+        labelled("copy", a),
+        labelled("one", np.zeros(12, dtype=int)),
+        (Variable("x", None), np.arange(12.0) ** 2),
+        (Variable("y", None), 2 * np.arange(12.0) ** 2),
+    )
+    score = score_of("bic-dg", data, ridge=ridge)
+    # Copies, too few rows, and numbers that are functions of one another.
+    given = [(), (0,), (1, 0), (0, 1, 3), (3, 4), (0, 3, 4)]
+    for parents in given:
+        values, ceilings = score.bounded_batch([(2, parents)])
+        assert values.tolist() == ceilings.tolist() == [0.0]
+    values = score.batch([(2, parents) for parents in given] + [(3, (0,))])
+    assert values[:-1].tolist() == [0.0] * len(given) and values[-1] != 0
+    assert score.remarks() == []
+
+
 def with_weights(data, times, weight):
     """Each row so many times, with a fractional weight."""
     weights, unit = fractional_weights(np.full(data.n * times, weight))
