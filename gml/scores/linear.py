@@ -194,7 +194,7 @@ class LinearLikelihood(LikelihoodScore):
                 left = self._regressions.residuals([(others, (child,))])
             except CollinearError:
                 return math.inf
-            if left.determined[0] or left.log_left[0] < math.log(LEAST_SHARE):
+            if left.determined[0] or left.least_left[0] < LEAST_SHARE:
                 return math.inf
         return float(self._of_rows(np.array([[child, *others]], dtype=np.int32))[0])
 

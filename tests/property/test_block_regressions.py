@@ -368,6 +368,11 @@ def test_block_regressions_are_quotients_of_determinants() -> None:
         assert math.isclose(found.log_left[k], parts[1] - parts[0], abs_tol=1e-11)
         assert found.given_rank[k] == len(rows)
         assert found.rank[k] == len(all_rows) - len(rows)
+        growing = [all_rows[:end] for end in range(len(rows), len(all_rows) + 1)]
+        shares = np.exp(
+            np.diff([np.linalg.slogdet(moments.correlation[np.ix_(s, s)])[1] for s in growing])
+        )
+        assert math.isclose(found.least_left[k], shares.min(), rel_tol=1e-10)
 
 
 def test_determined_labels_count_as_absent_and_numbers_are_named() -> None:

@@ -195,6 +195,33 @@ def test_ceilings_hold():
                     assert values[k] <= ceilings[i] + 1e-9
 
 
+def test_ceilings_of_labels_of_many_levels_are_finite_unless_others_determine_them():
+    """Little is left of all indicators together, though enough of each."""
+    rng = np.random.default_rng(9)
+    n = 1200
+    a = np.arange(n) % 6
+    # One row of a hundred of each level has the next one.
+    b = np.where(np.arange(n) // 6 % 100 == 0, (a + 1) % 6, a)
+    data = table(
+        labelled("a", a),
+        labelled("b", b),
+        (Variable("x", None), (a == 2) + rng.normal(size=n)),
+        labelled("half", b // 2),
+    )
+    three = Dataset(data.variables[:3], data.columns[:3])
+    for some, bounded in [(three, {0, 1, 2}), (data, {0, 2})]:
+        score = score_of("bic-dg", some)
+        columns = range(len(some.variables))
+        for child in columns:
+            may = [j for j in columns if j != child]
+            sets = [s for k in range(len(may) + 1) for s in itertools.combinations(may, k)]
+            values, ceilings = score.bounded_batch([(child, s) for s in sets])
+            assert np.isfinite(ceilings).all() == (child in bounded)
+            for (i, small), (k, large) in itertools.product(enumerate(sets), repeat=2):
+                if set(small) <= set(large):
+                    assert values[k] <= ceilings[i] + 1e-9
+
+
 def test_what_is_determined_is_said_once_by_its_smallest_families():
     data = table(labelled("a", [0, 1, 2, 0, 1, 2] * 4), labelled("b", [0, 1, 1] * 8))
     score = score_of("bic-dg", data)
