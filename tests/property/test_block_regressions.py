@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -10,11 +11,11 @@ import pytest
 from gml import MemoryCounter, kernel
 from gml.counts.block_regressions import BlockRegressions
 from gml.counts.exact_moments import moments_of
-from gml.counts.expanded_moments import expanded_numbers
+from gml.counts.expanded_moments import expanded_moments_of, expanded_numbers
 from gml.counts.integer_gram import IntegerColumn, integer_gram, limbs_needed
 from gml.counts.residuals import residuals_from_moments
-from gml.data.dataset import Dataset, Variable
-from gml.errors import DataError
+from gml.data.dataset import Dataset, Variable, fractional_weights
+from gml.errors import CannotAnswer, DataError
 from gml.kernel import reference
 
 LEVELS = tuple("abcdef")
@@ -399,3 +400,43 @@ def test_nearly_collinear_numbers_are_regressed_exactly() -> None:
     found = BlockRegressions(counter.expanded_moments([0, 1]), "xy").residuals([((0,), (1,))])
     (xx, xy), (_, yy) = counter.moments([0, 1]).cross
     assert found.log_left[0] == math.log((xx * yy - xy * xy) / (xx * yy))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("kind", ["plain", "whole", "fractional"])
+def test_the_memory_asked_for_is_what_the_matrix_takes(
+    kind: str, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(3)
+    n, n_columns = 9000 if kind == "plain" else 1200, 90
+    weights, unit = {
+        "plain": (None, 1.0),
+        "whole": (rng.integers(1, 5, n), 1.0),
+        "fractional": fractional_weights(rng.random(n) + 0.5),
+    }[kind]
+    names = tuple(Variable(f"{k:02d}", None) for k in range(n_columns))
+    cells = tuple(rng.normal(size=n) for _ in names)
+    data = Dataset(names, cells, weights, unit=unit)
+    asked: list[int] = []
+    monkeypatch.setattr(
+        "gml.counts.expanded_moments.require_memory", lambda needed, *_: asked.append(needed)
+    )
+    tracemalloc.start()
+    try:
+        found = expanded_moments_of(data, range(n_columns), threads=threads)
+        assert found.correlation.shape == (n_columns, n_columns)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert asked[0] < asked[1]
+    assert peak <= asked[1] <= 1.6 * peak
+
+
+def test_memory_is_asked_for_before_numbers_become_integers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[int] = []
+    monkeypatch.setattr("gml.counts.expanded_moments.fixed_point", made.append)
+    with pytest.raises(CannotAnswer, match="the correlations of 6 columns would take"):
+        expanded_moments_of(mixed_table(1), range(6), budget=1000)
+    assert not made
