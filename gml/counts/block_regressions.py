@@ -45,13 +45,15 @@ class BlockResiduals:
     `log_left` is the sum of ln of the shares of variances that are left (ln of the quotient of the
     determinants of the correlations with and without the columns regressed); `rank` and
     `given_rank` count the rows of the matrix that are not determined, of the columns regressed and
-    of those given; `determined` counts those of the columns regressed that are.
+    of those given; `determined` counts those of the columns regressed that are. `least_left` is the
+    least of the shares that `log_left` is of, 1 where there are none.
     """
 
     log_left: NDArray[np.float64]
     rank: NDArray[np.int64]
     given_rank: NDArray[np.int64]
     determined: NDArray[np.int64]
+    least_left: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,14 +97,17 @@ class BlockRegressions:
         starts, begins = np.array(ends, dtype=np.int64), np.array(splits, dtype=np.int64)
         shares = self._shares(flat, starts)
         determined = (shares < DETERMINED) & ~self._is_number[flat]
-        logs = np.log(np.where(determined, 1.0, shares))
+        left = np.where(determined, 1.0, shares)
+        logs = np.log(left)
+        targets_of = [slice(a, b) for a, b in zip(splits, ends[1:], strict=True)]
         live = np.concatenate([[0], np.cumsum(~determined)])
         dead = np.concatenate([[0], np.cumsum(determined)])
         return BlockResiduals(
-            np.array([logs[a:b].sum() for a, b in zip(splits, ends[1:], strict=True)]),
+            np.array([logs[some].sum() for some in targets_of]),
             live[starts[1:]] - live[begins],
             live[begins] - live[starts[:-1]],
             dead[starts[1:]] - dead[begins],
+            np.array([left[some].min(initial=1.0) for some in targets_of]),
         )
 
     def volumes(self, sets: Sequence[Sequence[int]]) -> BlockVolumes:

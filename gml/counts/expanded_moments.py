@@ -30,6 +30,7 @@ from gml.counts.integer_gram import (
     LIMB_BITS,
     IntegerColumn,
     IntegerGram,
+    bytes_of_gram,
     integer_gram,
     limbs_needed,
 )
@@ -38,9 +39,10 @@ from gml.resources import require_memory
 
 # So many are counted in 64 bits.
 _MOST_ROWS = 1 << 63
-# Per pair of limbs a sum and a part of it; per entry sums by powers, their total, a correlation.
-_BYTES_PER_LIMBS = 24
-_BYTES_PER_ENTRY = 100
+# Sums by powers, twice as they become one array, their total, a correlation and its divisor.
+_BYTES_PER_ENTRY = 112
+# What a column of numbers is as integers.
+_BYTES_PER_NUMBER = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,9 +130,22 @@ class ExpandedMoments:
         return self._cross(range(self.size)).astype(np.float64)
 
 
-def bytes_of_matrix(size: int, n_limbs: int) -> int:
-    """Return the memory that a matrix of so many rows takes while it is made."""
-    return _BYTES_PER_LIMBS * n_limbs**2 + _BYTES_PER_ENTRY * size**2
+def bytes_of_matrix(
+    size: int,
+    n_limbs: int,
+    n_numbers: int,
+    n_rows: int,
+    *,
+    weights: NDArray[np.int64] | None = None,
+    threads: int = 1,
+) -> int:
+    """Return the memory that a matrix of `size` rows takes while it is made from a table.
+
+    So many columns of numbers become integers, which have `n_limbs` limbs with the indicators.
+    """
+    integers = _BYTES_PER_NUMBER * n_rows * (n_numbers + 1)
+    sums = bytes_of_gram(n_limbs + 1, n_rows, weights=weights, threads=threads)
+    return integers + sums + _BYTES_PER_ENTRY * size**2
 
 
 def expanded_numbers(moments: Moments, columns: Sequence[int]) -> ExpandedMoments:
@@ -217,14 +232,21 @@ def expanded_moments_of(
     """
     rows = complete_rows(dataset, columns)
     weights = None if dataset.weights is None else np.ascontiguousarray(dataset.weights[rows])
+    n_numbers = sum(dataset.variables[j].is_continuous for j in columns)
+
+    def require(size: int, n_limbs: int, what: str) -> None:
+        needed = bytes_of_matrix(
+            size, n_limbs, n_numbers, len(rows), weights=weights, threads=threads
+        )
+        require_memory(needed, budget, f"the correlations of {what}")
+
+    # How many limbs numbers have is known only when they are integers: at least one.
+    require(n_numbers, n_numbers, f"{len(columns)} columns")
     parts = [_expand(dataset, j, rows) for j in columns]
     expanded = [column for part in parts for column in part.columns]
     size = len(expanded)
-    require_memory(
-        bytes_of_matrix(size, sum(column.n_limbs for column in expanded)),
-        budget,
-        f"the correlations of {size} numbers and indicators of levels",
-    )
+    n_limbs = sum(column.n_limbs for column in expanded)
+    require(size, n_limbs, f"{size} numbers and indicators of levels")
     owners = [j for j, part in zip(columns, parts, strict=True) for _ in part.columns]
     ends = np.cumsum([0, *(len(part.columns) for part in parts)])
     levels = [-1 if column.level is None else column.level for column in expanded]

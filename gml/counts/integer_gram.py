@@ -32,6 +32,8 @@ _MOST_ROWS = 8192
 _ROWS_AT_ONCE = 1024
 # Where sums of products of limbs may exceed this, they are Python's integers.
 _MOST_IN_INT64 = 1 << 61
+# One of Python's integers of up to 120 bits, and where it is found.
+_BYTES_PER_INTEGER = 48
 
 
 class IntegerColumn(NamedTuple):
@@ -74,6 +76,37 @@ def limbs_needed(largest: int) -> int:
     return n
 
 
+def bytes_of_gram(
+    width: int, n_rows: int, *, weights: NDArray[np.int64] | None = None, threads: int = 1
+) -> int:
+    """Return the memory that sums of products of so many limbs take at most while they are made."""
+    n_digits = _n_digits(weights)
+    matrix = 8 * width * width
+    largest = 1 if weights is None else int(weights.max(initial=1))
+    blocks = max(1, -(-n_rows // _rows_per_block(min(largest, (1 << _DIGIT_BITS) - 1))))
+    running = max(1, min(threads, blocks))
+    # Totals by digit; as many for each block of rows that is in progress, or done and not yet
+    # added, or was added last; a product per thread; beside threads, a sum and what is added to it.
+    held = min(blocks, _blocks_ahead(threads) + 2 if running > 1 else 2)
+    matrices = n_digits * (1 + held) + running + (2 if running > 1 else 0)
+    limbs = 8 * width * min(_ROWS_AT_ONCE, n_rows) * running * (1 if weights is None else 2)
+    digits = 0 if weights is None else 8 * n_rows * n_digits
+    # Digits are put together as Python's integers: the whole, a part, the same shifted, their sum.
+    joined = 4 * _BYTES_PER_INTEGER * width * width if n_digits > 1 else 0
+    return digits + max(matrices * matrix + limbs, n_digits * matrix + joined)
+
+
+def _rows_per_block(heaviest: int) -> int:
+    """How many rows of such digits of weights add up exactly."""
+    most = 1 << (_EXACT_BITS - _LIMB_PRODUCT_BITS)
+    return max(1, min(most // max(heaviest, 1), _MOST_ROWS))
+
+
+def _blocks_ahead(threads: int) -> int:
+    """How many blocks of rows may be in progress or done while one is added."""
+    return max(1, threads)
+
+
 def integer_gram(
     columns: Sequence[IntegerColumn], weights: NDArray[np.int64] | None, threads: int
 ) -> IntegerGram:
@@ -88,8 +121,7 @@ def integer_gram(
     layout = _Layout(columns)
     digits = _digits(weights)
     heaviest = max((int(digit.max(initial=0)) for digit in digits if digit is not None), default=1)
-    most = 1 << (_EXACT_BITS - _LIMB_PRODUCT_BITS)
-    step = max(1, min(most // max(heaviest, 1), _MOST_ROWS))
+    step = _rows_per_block(heaviest)
     n_rows = len(columns[0].cells) if columns else 0
     cuts = [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
 
@@ -110,7 +142,7 @@ def integer_gram(
     ]
     bound = 0
     with one_blas_thread():
-        for parts in in_order(products, cuts, threads):
+        for parts in in_order(products, cuts, threads, ahead=_blocks_ahead(threads)):
             bound += 1 << _EXACT_BITS
             if bound > _MOST_IN_INT64:
                 totals = [total.astype(object) for total in totals]
@@ -123,10 +155,14 @@ def _digits(weights: NDArray[np.int64] | None) -> list[NDArray[np.float64] | Non
     """The digits of weights, the lowest first; one None without weights."""
     if weights is None:
         return [None]
-    largest = int(weights.max(initial=1))
-    n_digits = max(1, -(-largest.bit_length() // _DIGIT_BITS))
     mask = (1 << _DIGIT_BITS) - 1
-    return [((weights >> (_DIGIT_BITS * d)) & mask).astype(np.float64) for d in range(n_digits)]
+    shifts = [_DIGIT_BITS * d for d in range(_n_digits(weights))]
+    return [((weights >> shift) & mask).astype(np.float64) for shift in shifts]
+
+
+def _n_digits(weights: NDArray[np.int64] | None) -> int:
+    largest = 1 if weights is None else int(weights.max(initial=1))
+    return max(1, -(-largest.bit_length() // _DIGIT_BITS))
 
 
 def _weighted_sum(totals: Sequence[NDArray[Any]]) -> NDArray[Any]:

@@ -57,7 +57,15 @@ class FisherZTest(PValueTest):
         self._known: _Correlations | None = None
         size = len(self.names)
         self._is_one = size <= _MOST_KEPT and not counter.missing
-        self._bytes = bytes_of_matrix(size, _MOST_LIMBS * size)
+        rows = counter.rows()
+        self._bytes = bytes_of_matrix(
+            size,
+            _MOST_LIMBS * size,
+            size,
+            0 if rows is None else rows.n_rows,
+            weights=None if rows is None else rows.weights,
+            threads=threads or 1,
+        )
         self._keeps = self._is_one and self._bytes <= counter.budget
 
     def batch(self, triples: Sequence[Triple]) -> ResultArrays:

@@ -39,23 +39,49 @@ def cholesky_pivots(const double[:, ::1] correlation, const int32_t[::1] members
     return out
 
 
+cdef int64_t _rows_of_children(const double[:, ::1] correlation, const int32_t[:, ::1] blocks,
+                               const int32_t[:, ::1] families) except -1:
+    """How many rows of the matrix the children of families have, all of which must be there."""
+    cdef int64_t found = 0
+    cdef Py_ssize_t f, k, j
+    if blocks.shape[0] != 3:
+        raise ValueError("a column has a first row, a number of rows and a rank")
+    if correlation.shape[0] != correlation.shape[1]:
+        raise ValueError("this is not a square matrix")
+    if families.shape[1] == 0:
+        raise ValueError("a family has a child")
+    for j in range(blocks.shape[1]):
+        if (blocks[0, j] < 0 or blocks[1, j] < 0
+                or <int64_t>blocks[0, j] + blocks[1, j] > correlation.shape[0]):
+            raise ValueError("the columns have other rows than the matrix")
+    for f in range(families.shape[0]):
+        for k in range(families.shape[1]):
+            if families[f, k] < 0 or families[f, k] >= blocks.shape[1]:
+                raise ValueError("the families have other columns")
+        found += blocks[1, families[f, 0]]
+    return found
+
+
 def family_pivots(const double[:, ::1] correlation, const int32_t[:, ::1] blocks,
-                  const int32_t[:, ::1] families, int64_t n_rows):
+                  const int32_t[:, ::1] families):
     """Shares left of the variances of the rows of children, these rows, and the least shares."""
     cdef block_matrix matrix
     cdef int done = 1
+    cdef int64_t n_rows = _rows_of_children(correlation, blocks, families)
     shares, rows = np.empty(n_rows), np.empty(n_rows, dtype=np.int32)
     least = np.ones(families.shape[0])
     cdef double[::1] share_view = shares, least_view = least
     cdef int32_t[::1] row_view = rows
-    if blocks.shape[0] != 3:
-        raise ValueError("a column has a first row, a number of rows and a rank")
-    if n_rows:
-        matrix.correlation, matrix.size = &correlation[0, 0], correlation.shape[0]
+    # Children without rows have parents that may have some, and then a least share.
+    cdef double *to_shares = &share_view[0] if n_rows else NULL
+    cdef int32_t *to_rows = &row_view[0] if n_rows else NULL
+    if families.shape[0]:
+        matrix.correlation = &correlation[0, 0] if correlation.shape[0] else NULL
+        matrix.size = correlation.shape[0]
         matrix.first, matrix.width, matrix.ranks = &blocks[0, 0], &blocks[1, 0], &blocks[2, 0]
         with nogil:
             done = c_family_pivots(&matrix, &families[0, 0], families.shape[0], families.shape[1],
-                                   &share_view[0], &row_view[0], &least_view[0])
+                                   to_shares, to_rows, &least_view[0])
     check_stopped()
     if not done:
         raise MemoryError

@@ -28,7 +28,8 @@ indicators, so that a parent which adds nothing has its price. More parents make
 only where they determine an indicator of which less than the variance of one row was left.
 
 A family with fewer rows than its columns plus two is worth −∞ (as in a group of the conditional
-Gaussian score), and so is the same set in every order. `remarks` names both.
+Gaussian score), and so is the same set in every order; but a child in which only one level occurs
+has no columns, and is worth 0. `remarks` names both.
 
 Pivots come from the kernel, by one matrix of correlations of exact sums. Where one is so small that
 rounding would show, the family is computed from the sums themselves. A number that is a linear
@@ -123,7 +124,7 @@ class LinearLikelihood(LikelihoodScore):
         """Families with the same number of parents: child, *parents."""
         own = self._width[rows[:, 0]]
         shares, members, least = kernel.active().family_pivots(
-            self._correlation, self._blocks, np.ascontiguousarray(rows), int(own.sum())
+            self._correlation, self._blocks, np.ascontiguousarray(rows)
         )
         logs = np.log(np.maximum(shares, _TINY)) + self._log_variances[members]
         which = np.repeat(np.arange(len(rows)), own)
@@ -131,8 +132,9 @@ class LinearLikelihood(LikelihoodScore):
         found: NDArray[np.float64] = -0.5 * self.n * (own * _LOG_DENSITY + log_variance)
         if not self._exact:
             return found
-        too_wide = self._moments.n < self._width[rows].sum(axis=1) + SPARE_ROWS
-        some = np.flatnonzero((least < LEAST_SHARE) & ~too_wide)
+        # A child without variance is worth 0, whatever its parents are.
+        too_wide = (self.n < self._rows_needed(rows)) & (own > 0)
+        some = np.flatnonzero((least < LEAST_SHARE) & ~too_wide & (own > 0))
         if len(some):
             log_variance[some] = self._doubtful_log_variances(self._ordered(rows[some]))
             found[some] = -0.5 * self.n * (own[some] * _LOG_DENSITY + log_variance[some])
@@ -185,14 +187,14 @@ class LinearLikelihood(LikelihoodScore):
         return self._most_known[child]
 
     def _given_all(self, child: int, others: list[int]) -> float:
-        if self._exact:
-            if self._moments.n < self._width.sum() + SPARE_ROWS:
+        if self._exact and self._width[child]:
+            if self.n < self._rows_needed(np.array([child, *others])):
                 return math.inf
             try:
                 left = self._regressions.residuals([(others, (child,))])
             except CollinearError:
                 return math.inf
-            if left.determined[0] or left.log_left[0] < math.log(LEAST_SHARE):
+            if left.determined[0] or left.least_left[0] < LEAST_SHARE:
                 return math.inf
         return float(self._of_rows(np.array([[child, *others]], dtype=np.int32))[0])
 
@@ -212,8 +214,14 @@ class LinearLikelihood(LikelihoodScore):
 
     def _needed(self, family: Member) -> str:
         child, parents = family
-        needed = int(self._width[[child, *parents]].sum()) + SPARE_ROWS
-        return f" ({self._moments.n} of {needed} rows needed)"
+        needed = int(self._rows_needed(np.array([child, *parents])))
+        return f" ({self.n:g} of {needed} rows needed)"
+
+    def _rows_needed(self, families: NDArray[Any]) -> NDArray[np.int64]:
+        """How many rows families must have, the last axis being their columns."""
+        # Rows, as `n` counts them: moments count units of fractional weights.
+        needed: NDArray[np.int64] = self._width[families].sum(axis=-1) + SPARE_ROWS
+        return needed
 
     def _listed(self, families: set[Member], told: Callable[[Member], str]) -> str:
         """A few of the families, those with the fewest parents first."""

@@ -95,7 +95,7 @@ def test_moments_of_many_columns_are_refused(watched, tmp_path):
     assert done.code == 0
     done = watched("indtest", path, "--all-pairs", "--test", "fisher-z", "--max-memory", "25M")
     assert done.code == 4
-    assert "the moments of 900 columns would take 244 MiB" in done.error
+    assert "the moments of 900 columns would take 254 MiB" in done.error
 
 
 def test_checks_of_many_pairs_are_refused_with_a_way_out(watched, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -10,11 +11,11 @@ import pytest
 from gml import MemoryCounter, kernel
 from gml.counts.block_regressions import BlockRegressions
 from gml.counts.exact_moments import moments_of
-from gml.counts.expanded_moments import expanded_numbers
+from gml.counts.expanded_moments import expanded_moments_of, expanded_numbers
 from gml.counts.integer_gram import IntegerColumn, integer_gram, limbs_needed
 from gml.counts.residuals import residuals_from_moments
-from gml.data.dataset import Dataset, Variable
-from gml.errors import DataError
+from gml.data.dataset import Dataset, Variable, fractional_weights
+from gml.errors import CannotAnswer, DataError
 from gml.kernel import reference
 
 LEVELS = tuple("abcdef")
@@ -151,9 +152,8 @@ def test_pivots_of_families_are_those_of_their_rows(length: int) -> None:
     first = np.cumsum(width) - width
     blocks = np.array([first, width, ranks], dtype=np.int32)
     families = np.array([rng.permutation(7)[:length] for _ in range(30)], dtype=np.int32)
-    n_rows = int(width[families[:, 0]].sum())
-    shares, rows, least = kernel.active().family_pivots(matrix, blocks, families, n_rows)
-    others = reference.family_pivots(matrix, blocks, families, n_rows)
+    shares, rows, least = kernel.active().family_pivots(matrix, blocks, families)
+    others = reference.family_pivots(matrix, blocks, families)
     assert np.allclose(shares, others[0], rtol=0, atol=1e-12)
     assert np.array_equal(rows, others[1])
     assert np.allclose(least, others[2], rtol=0, atol=1e-12)
@@ -166,7 +166,51 @@ def test_pivots_of_families_are_those_of_their_rows(length: int) -> None:
         start, end = end, end + width[child]
         assert np.array_equal(shares[start:end], pivots[len(pivots) - width[child] :])
         assert smallest == min([1.0, *pivots])
-    assert end == n_rows
+    assert end == len(shares) == len(rows)
+
+
+@pytest.mark.parametrize("length", [1, 2, 4])
+def test_families_of_children_without_rows_have_the_least_share_of_their_parents(
+    length: int,
+) -> None:
+    """Whatever else is in the batch; also where no column has any row."""
+    rng = np.random.default_rng(length)
+    width = np.array([0, 1, 0, 3, 2, 0])
+    blocks = np.array([np.cumsum(width) - width, width, rng.permutation(6)], dtype=np.int32)
+    matrix = random_correlations(rng, 6)
+    families = np.array(
+        [[child, *rng.permutation([1, 3, 4, 2])[: length - 1]] for child in (0, 5, 0)],
+        dtype=np.int32,
+    )
+    others = np.array([[1, *[0, 5, 2][: length - 1]], *families.tolist()], dtype=np.int32)
+    nothing = np.zeros((0, 0))
+    for one in (kernel.active(), reference):
+        shares, rows, least = one.family_pivots(matrix, blocks, families)
+        assert len(shares) == len(rows) == 0
+        assert np.array_equal(least, one.family_pivots(matrix, blocks, others)[2][1:])
+        assert np.allclose(least, reference.family_pivots(matrix, blocks, families)[2])
+        assert (least < 1).all() == (length == 4)
+        flat = one.family_pivots(nothing, np.zeros((3, 6), dtype=np.int32), families)
+        assert [part.tolist() for part in flat] == [[], [], [1.0] * 3]
+
+
+@pytest.mark.parametrize(
+    ("blocks", "families", "said"),
+    [
+        ([[0, 1], [1, 1]], [[0]], "a first row, a number of rows and a rank"),
+        ([[0, 1], [1, 2], [0, 1]], [[0]], "other rows than the matrix"),
+        ([[-1, 1], [1, 1], [0, 1]], [[0]], "other rows than the matrix"),
+        ([[0, 1], [1, 1], [0, 1]], [[0, 2]], "other columns"),
+        ([[0, 1], [1, 1], [0, 1]], [[-1, 0]], "other columns"),
+    ],
+)
+def test_families_of_columns_that_are_not_there_are_refused(
+    blocks: list[list[int]], families: list[list[int]], said: str
+) -> None:
+    compiled = pytest.importorskip("gml.kernel._kernel")
+    of, wanted = np.array(blocks, dtype=np.int32), np.array(families, dtype=np.int32)
+    with pytest.raises(ValueError, match=said):
+        compiled.family_pivots(np.eye(2), of, wanted)
 
 
 def test_many_columns_have_the_moments_of_few() -> None:
@@ -325,6 +369,11 @@ def test_block_regressions_are_quotients_of_determinants() -> None:
         assert math.isclose(found.log_left[k], parts[1] - parts[0], abs_tol=1e-11)
         assert found.given_rank[k] == len(rows)
         assert found.rank[k] == len(all_rows) - len(rows)
+        growing = [all_rows[:end] for end in range(len(rows), len(all_rows) + 1)]
+        shares = np.exp(
+            np.diff([np.linalg.slogdet(moments.correlation[np.ix_(s, s)])[1] for s in growing])
+        )
+        assert math.isclose(found.least_left[k], shares.min(), rel_tol=1e-10)
 
 
 def test_determined_labels_count_as_absent_and_numbers_are_named() -> None:
@@ -351,3 +400,43 @@ def test_nearly_collinear_numbers_are_regressed_exactly() -> None:
     found = BlockRegressions(counter.expanded_moments([0, 1]), "xy").residuals([((0,), (1,))])
     (xx, xy), (_, yy) = counter.moments([0, 1]).cross
     assert found.log_left[0] == math.log((xx * yy - xy * xy) / (xx * yy))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("kind", ["plain", "whole", "fractional"])
+def test_the_memory_asked_for_is_what_the_matrix_takes(
+    kind: str, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(3)
+    n, n_columns = 9000 if kind == "plain" else 1200, 90
+    weights, unit = {
+        "plain": (None, 1.0),
+        "whole": (rng.integers(1, 5, n), 1.0),
+        "fractional": fractional_weights(rng.random(n) + 0.5),
+    }[kind]
+    names = tuple(Variable(f"{k:02d}", None) for k in range(n_columns))
+    cells = tuple(rng.normal(size=n) for _ in names)
+    data = Dataset(names, cells, weights, unit=unit)
+    asked: list[int] = []
+    monkeypatch.setattr(
+        "gml.counts.expanded_moments.require_memory", lambda needed, *_: asked.append(needed)
+    )
+    tracemalloc.start()
+    try:
+        found = expanded_moments_of(data, range(n_columns), threads=threads)
+        assert found.correlation.shape == (n_columns, n_columns)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert asked[0] < asked[1]
+    assert peak <= asked[1] <= 1.6 * peak
+
+
+def test_memory_is_asked_for_before_numbers_become_integers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[int] = []
+    monkeypatch.setattr("gml.counts.expanded_moments.fixed_point", made.append)
+    with pytest.raises(CannotAnswer, match="the correlations of 6 columns would take"):
+        expanded_moments_of(mixed_table(1), range(6), budget=1000)
+    assert not made

@@ -96,6 +96,19 @@ def test_a_climb_that_is_cut_short_says_so():
     assert late.objective == problem.value(start)
 
 
+def test_a_climb_has_converged_only_when_plain_steps_have_confirmed_its_end():
+    problem = TwoCoins([0, 1, 1, 2, 3, 4, 4], 4)
+    start = np.array([0.4, 0.3, 0.7])
+    whole = climb(problem, start)
+    cuts = [climb(problem, start, most_steps=steps) for steps in range(1, whole.steps)]
+    assert whole.converged and not any(cut.converged for cut in cuts)
+    # The last of these found four times that nothing is left.
+    assert [max(cut.remaining_gain, cut.remaining_change) <= 1e-9 for cut in cuts[-5:]] == [
+        False,
+        *[True] * 4,
+    ]
+
+
 class Fragile(TwoCoins):
     """Refuses to be where a coin nearly always falls on one side."""
 
@@ -117,16 +130,25 @@ def test_ends_that_collapse_are_never_the_best():
     assert not none.best.converged
 
 
+class Flat:
+    def step(self, at):
+        return Step(-3.0, at.copy())
+
+    def admitted(self, wanted, near):
+        return wanted
+
+
 def test_nothing_to_climb_is_an_end():
-    class Flat:
-        def step(self, at):
-            return Step(-3.0, at.copy())
-
-        def admitted(self, wanted, near):
-            return wanted
-
-    found = climb(Flat(), np.array([0.25, 0.75]))
+    start = np.array([0.25, 0.75])
+    found = climb(Flat(), start)
     assert found.converged and found.objective == -3.0 and found.remaining_change == 0
+    # The first step, and five that find that nothing is left.
+    assert found.steps == 6
+    # Heights are found by three steps, and the parameters of the best by five more.
+    several = climb_from(Flat(), [start, start], 2)
+    assert several.best.converged and [one.steps for one in several.all] == [10, 4]
+    cut = climb_from(Flat(), [start, start], 2, most_steps=9)
+    assert not cut.best.converged
 
 
 def test_of_several_starts_only_the_best_goes_on_to_its_end():

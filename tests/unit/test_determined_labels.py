@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from gml.data.dataset import Dataset, Variable
+from gml.data.dataset import Dataset, Variable, fractional_weights
 from gml.errors import DataError
 from gml.learners.exact import exact as best_dag
 from gml.learners.ges import ges as greedy_classes
@@ -195,6 +195,33 @@ def test_ceilings_hold():
                     assert values[k] <= ceilings[i] + 1e-9
 
 
+def test_ceilings_of_labels_of_many_levels_are_finite_unless_others_determine_them():
+    """Little is left of all indicators together, though enough of each."""
+    rng = np.random.default_rng(9)
+    n = 1200
+    a = np.arange(n) % 6
+    # One row of a hundred of each level has the next one.
+    b = np.where(np.arange(n) // 6 % 100 == 0, (a + 1) % 6, a)
+    data = table(
+        labelled("a", a),
+        labelled("b", b),
+        (Variable("x", None), (a == 2) + rng.normal(size=n)),
+        labelled("half", b // 2),
+    )
+    three = Dataset(data.variables[:3], data.columns[:3])
+    for some, bounded in [(three, {0, 1, 2}), (data, {0, 2})]:
+        score = score_of("bic-dg", some)
+        columns = range(len(some.variables))
+        for child in columns:
+            may = [j for j in columns if j != child]
+            sets = [s for k in range(len(may) + 1) for s in itertools.combinations(may, k)]
+            values, ceilings = score.bounded_batch([(child, s) for s in sets])
+            assert np.isfinite(ceilings).all() == (child in bounded)
+            for (i, small), (k, large) in itertools.product(enumerate(sets), repeat=2):
+                if set(small) <= set(large):
+                    assert values[k] <= ceilings[i] + 1e-9
+
+
 def test_what_is_determined_is_said_once_by_its_smallest_families():
     data = table(labelled("a", [0, 1, 2, 0, 1, 2] * 4), labelled("b", [0, 1, 1] * 8))
     score = score_of("bic-dg", data)
@@ -228,6 +255,65 @@ def test_a_family_with_too_few_rows_is_worth_minus_infinity_in_every_order():
     ]
     for search in (greedy_classes, hill_climb, best_dag):
         assert math.isfinite(search(score).score)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.01])
+def test_a_label_of_one_level_is_worth_nothing_whatever_its_parents_and_its_batch(ridge):
+    a = np.arange(12) % 6
+    data = table(
+        labelled("a", a),
+        labelled("copy", a),
+        labelled("one", np.zeros(12, dtype=int)),
+        (Variable("x", None), np.arange(12.0) ** 2),
+        (Variable("y", None), 2 * np.arange(12.0) ** 2),
+    )
+    score = score_of("bic-dg", data, ridge=ridge)
+    # Copies, too few rows, and numbers that are functions of one another.
+    given = [(), (0,), (1, 0), (0, 1, 3), (3, 4), (0, 3, 4)]
+    for parents in given:
+        values, ceilings = score.bounded_batch([(2, parents)])
+        assert values.tolist() == ceilings.tolist() == [0.0]
+    values = score.batch([(2, parents) for parents in given] + [(3, (0,))])
+    assert values[:-1].tolist() == [0.0] * len(given) and values[-1] != 0
+    assert score.remarks() == []
+
+
+def with_weights(data, times, weight):
+    """Each row so many times, with a fractional weight."""
+    weights, unit = fractional_weights(np.full(data.n * times, weight))
+    columns = tuple(np.repeat(column, times) for column in data.columns)
+    return Dataset(data.variables, columns, weights, unit=unit)
+
+
+@pytest.mark.parametrize(("times", "weight"), [(1, 1.0), (4, 0.25)])
+@pytest.mark.parametrize("rows", [10, 60])
+def test_rows_of_fractional_weights_count_as_what_they_add_up_to(times, weight, rows):
+    rng = np.random.default_rng(6)
+    a = np.arange(rows) % 6
+    data = table(
+        labelled("a", a),
+        labelled("b", (a + np.arange(rows) // 3) % 4),
+        labelled("half", a // 2),
+        (Variable("x", None), rng.normal(size=rows)),
+    )
+    plain, weighted = (
+        score_of("bic-dg", data),
+        score_of("bic-dg", with_weights(data, times, weight)),
+    )
+    families = [
+        (child, given)
+        for child in range(4)
+        for k in range(4)
+        for given in itertools.combinations([j for j in range(4) if j != child], k)
+    ]
+    values, ceilings = plain.bounded_batch(families)
+    assert (values == -math.inf).any() == (rows == 10)
+    found, most = weighted.bounded_batch(families)
+    np.testing.assert_allclose(found, values, rtol=1e-12)
+    np.testing.assert_allclose(most, ceilings, rtol=1e-12)
+    assert weighted.remarks() == plain.remarks()
+    # Labels that are functions of others are told of, and below eleven rows what is too wide.
+    assert len(plain.remarks()) == (2 if rows == 10 else 1)
 
 
 def test_numbers_that_follow_from_labels_are_refused_unless_there_is_a_ridge():

@@ -26,10 +26,11 @@ def cholesky_pivots(
 
 
 def family_pivots(
-    correlation: Numbers, blocks: NDArray[np.int32], families: NDArray[np.int32], n_rows: int
+    correlation: Numbers, blocks: NDArray[np.int32], families: NDArray[np.int32]
 ) -> tuple[Numbers, NDArray[np.int32], Numbers]:
     """Shares left of the variances of the rows of children, these rows, and the least shares."""
     first, width, ranks = blocks.tolist()
+    n_rows = sum(width[child] for child in families[:, 0].tolist())
     shares, rows, least = np.empty(n_rows), np.empty(n_rows, dtype=np.int32), []
     end = 0
     for child, *parents in families.tolist():

@@ -38,6 +38,18 @@ static double factor_row(double *factor, size_t stride, size_t i, const double *
     return pivot > 0 ? pivot : 0;
 }
 
+/* Rows i..n-1 of the factor and their pivots, from the rows before; returns 0 if the work is to stop. */
+static int factor_rows(double *factor, size_t stride, size_t i, size_t n, const double *correlation, size_t size,
+                       const int32_t *members, double floor, double *pivots, uint64_t *work)
+{
+    for (; i < n; i++) {
+        pivots[i] = factor_row(factor, stride, i, correlation + (size_t)members[i] * size, members, floor);
+        if (stop_after(work, 1 + i * i / 2))
+            return 0;
+    }
+    return 1;
+}
+
 int cholesky_pivots(const double *correlation, size_t size, const int32_t *members, const int64_t *starts,
                     size_t n_sets, double floor, double *pivots)
 {
@@ -56,12 +68,11 @@ int cholesky_pivots(const double *correlation, size_t size, const int32_t *membe
             pivots[starts[s] + (int64_t)i] = pivots[before - members + (int64_t)i];
             i++;
         }
-        for (; i < length; i++)
-            pivots[starts[s] + (int64_t)i] =
-                factor_row(factor, longest, i, correlation + (size_t)set[i] * size, set, floor);
+        if (!factor_rows(factor, longest, i, length, correlation, size, set, floor, pivots + starts[s], &work))
+            break;
         before = set;
         before_length = length;
-        if (stop_after(&work, 1 + length * length * length / 3))
+        if (stop_after(&work, 1 + length))
             break;
     }
     free(factor);
@@ -111,9 +122,8 @@ int family_pivots(const block_matrix *matrix, const int32_t *families, size_t n_
         /* Rows that the last family began with, too, are there already. */
         while (i < n && i < before && members[i] == last[i])
             i++;
-        for (; i < n; i++)
-            pivots[i] = factor_row(factor, longest, i, matrix->correlation + (size_t)members[i] * matrix->size,
-                                   members, 0);
+        if (!factor_rows(factor, longest, i, n, matrix->correlation, matrix->size, members, 0, pivots, &work))
+            break;
         least[f] = 1;
         for (i = 0; i < n; i++)
             least[f] = pivots[i] < least[f] ? pivots[i] : least[f];
@@ -125,7 +135,7 @@ int family_pivots(const block_matrix *matrix, const int32_t *families, size_t n_
         last = members;
         members = spare;
         before = n;
-        if (stop_after(&work, 1 + n * n * n / 3))
+        if (stop_after(&work, 1 + n))
             break;
     }
     free(factor);
@@ -139,21 +149,18 @@ int family_pivots(const block_matrix *matrix, const int32_t *families, size_t n_
 int partial_slopes(const double *correlation, size_t size, const int32_t *members, size_t n_sets,
                    size_t length, double *slopes, double *least)
 {
-    double *factor = malloc((length * length + 1) * sizeof(double));
+    double *factor = malloc((length * (length + 1) + 1) * sizeof(double));
     uint64_t work = 0;
     if (factor == NULL)
         return 0;
+    double *pivots = factor + length * length;
     for (size_t s = 0; s < n_sets; s++) {
-        const int32_t *set = members + s * length;
-        double smallest = 1, pivot = 1;
-        for (size_t i = 0; i < length; i++) {
-            pivot = factor_row(factor, length, i, correlation + (size_t)set[i] * size, set, 0);
-            smallest = pivot < smallest ? pivot : smallest;
-        }
-        slopes[s] = factor[length * length - 2] * factor[length * length - 1];
-        least[s] = smallest;
-        if (stop_after(&work, 1 + length * length * length / 3))
+        if (!factor_rows(factor, length, 0, length, correlation, size, members + s * length, 0, pivots, &work))
             break;
+        slopes[s] = factor[length * length - 2] * factor[length * length - 1];
+        least[s] = 1;
+        for (size_t i = 0; i < length; i++)
+            least[s] = pivots[i] < least[s] ? pivots[i] : least[s];
     }
     free(factor);
     return 1;
@@ -208,14 +215,15 @@ static void centre_sums(group_sums *sums, size_t n_groups, size_t n_columns)
 static void add_up_weighted(group_sums *sums, const int32_t *group, size_t n_rows, size_t n_groups,
                             const int64_t *const *columns, size_t n_columns, const int64_t *weights)
 {
+    const size_t triangle = n_columns * (n_columns + 1) / 2;
+    uint64_t work = 0;
     for (size_t r = 0; r < n_rows && !stop_at_step(r); r++)
         sums->counts[group[r]] += weights[r];
     for (size_t c = 0; c < n_columns; c++)
         for (size_t r = 0; r < n_rows && !stop_at_step(r); r++)
             sums->sums[(size_t)group[r] * n_columns + c] += (__int128)columns[c][r] * weights[r];
     centre_sums(sums, n_groups, n_columns);
-    size_t triangle = n_columns * (n_columns + 1) / 2;
-    for (size_t r = 0; r < n_rows && !stop_at_step(r); r++) {
+    for (size_t r = 0; r < n_rows && !stop_after(&work, 1 + triangle); r++) {
         const int64_t *centres = sums->centres + (size_t)group[r] * n_columns;
         __int128 *products = sums->products + (size_t)group[r] * triangle;
         for (size_t i = 0; i < n_columns; i++) {
@@ -231,14 +239,15 @@ LANE_INLINE void add_up_of(group_sums *sums, const int32_t *group, size_t n_rows
                            const int64_t *const *columns, const size_t n_columns)
 {
     const size_t triangle = n_columns * (n_columns + 1) / 2;
-    for (size_t r = 0; r < n_rows && !stop_at_step(r); r++) {
+    uint64_t work = 0;
+    for (size_t r = 0; r < n_rows && !stop_after(&work, 1 + n_columns); r++) {
         __int128 *of_group = sums->sums + (size_t)group[r] * n_columns;
         sums->counts[group[r]]++;
         for (size_t c = 0; c < n_columns; c++)
             of_group[c] += columns[c][r];
     }
     centre_sums(sums, n_groups, n_columns);
-    for (size_t r = 0; r < n_rows && !stop_at_step(r); r++) {
+    for (size_t r = 0; r < n_rows && !stop_after(&work, 1 + triangle); r++) {
         const int64_t *centres = sums->centres + (size_t)group[r] * n_columns;
         __int128 *products = sums->products + (size_t)group[r] * triangle;
         for (size_t i = 0; i < n_columns; i++) {
@@ -305,6 +314,7 @@ int residuals_within(const int32_t *group, size_t n_rows, size_t n_groups, const
 {
     group_sums sums;
     size_t triangle = n_columns * (n_columns + 1) / 2;
+    uint64_t work = 0;
     double *factor = malloc((n_columns * n_columns + 1) * sizeof(double));
     if (factor == NULL || !make_sums(&sums, n_groups, n_columns)) {
         free(factor);
@@ -317,6 +327,8 @@ int residuals_within(const int32_t *group, size_t n_rows, size_t n_groups, const
         double left = 0;
         if (n == 0)
             continue;
+        if (stop_after(&work, 1 + n_columns * triangle / 3))
+            break;
         found->n_groups++;
         found->n_rows += n;
         if (found->fewest_rows == 0 || n < found->fewest_rows)

@@ -13,10 +13,10 @@ that was good are tried only after such a one: the bound on −α begins at 1 an
 A climb has ended when, by Aitken's extrapolation, what is left is nothing: with ρ = ‖θ₂ − θ₁‖/‖r‖,
 a parameter still changes by |θ₂ − θ₁|·ρ/(1 − ρ), and the objective, whose gains shrink by ρ², gains
 (f(θ₁) − f(θ₀))·ρ²/(1 − ρ²). Both must be below 1e-9, the second relative to the objective. An
-extrapolation leaves little of what changes slowly, so that ρ is too small right after it: plain
-steps of EM have to confirm the end. What changes by no more than rounding has ended, too; and so
-has a climb that gained nothing in 200 steps and changed by less than 1e-10 in the last, where
-rounding keeps parameters in motion.
+extrapolation leaves little of what changes slowly, so that ρ is too small right after it: five
+plain steps of EM in a row have to find the end, and a climb that is cut before has not converged.
+What changes by no more than rounding has ended, too; and so has a climb that gained nothing in 200
+steps and changed by less than 1e-10 in the last, where rounding keeps parameters in motion.
 
 Of several starts the highest end counts; of ends that are equal but for rounding, that of the
 earlier start. How high an end is shows long before its parameters stand still: so climbs from
@@ -39,8 +39,10 @@ from gml.stopping import check_stopped
 TOLERANCE = 1e-9
 """What may be left of changes of parameters, and of the gain as a share of the objective."""
 MOST_STEPS = 100_000
+# So many steps in a row must find that nothing is left.
 _CONFIRMING_STEPS = 5
-_CONFIRMING_HEIGHT = 2
+# With two, starts that reach the same end may stop at heights that differ by more than `_SAME_END`.
+_CONFIRMING_HEIGHT = 3
 _LONGER = 4.0
 # A climb that is no higher after so many steps is at its end.
 _IDLE_STEPS = 200
@@ -175,6 +177,7 @@ class _Climber:
         self._steps = 0
         self._objectives: list[float] = []
         self._left = _Left(math.inf, math.inf)
+        self._is_at_end = False
         self._highest = -math.inf
         self._idle_since = 0
 
@@ -183,17 +186,19 @@ class _Climber:
         try:
             here = self._step(at)
             confirmed = 0
-            while confirmed <= confirming_steps and not self._is_over():
+            while confirmed < confirming_steps and not self._is_over():
                 self._objectives.append(here.objective)
                 ahead = self._step(here.parameters)
                 self._left = _left(at, here, ahead)
                 if self._left.gain <= TOLERANCE if self._only_height else self._left.is_nothing:
                     confirmed += 1
+                    self._is_at_end = confirmed == confirming_steps and not self._only_height
                     at, here = here.parameters, ahead
                     continue
                 moved = float(np.abs(ahead.parameters - here.parameters).max(initial=0.0))
                 if self._is_idle(ahead.objective) and moved <= TOLERANCE / 10:
                     self._left = _Left(0.0, moved)
+                    self._is_at_end = True
                     break
                 confirmed = 0
                 self._objectives.append(ahead.objective)
@@ -250,7 +255,7 @@ class _Climber:
             self._steps,
             self._left.gain,
             self._left.change,
-            converged=flaw is None and self._left.is_nothing,
+            converged=flaw is None and self._is_at_end,
             in_time=not self._deadline.passed,
             flaw=flaw,
         )
