@@ -99,7 +99,7 @@ def ges(
             raise UsageError(f"{parameter('phases')} lists {quote(phase)} twice")
     if not phases:
         raise UsageError(f"{parameter('phases')} lists no phase")
-    seed = require_restarts(restarts, perturb, seed)
+    seed = require_restarts(restarts, perturb, seed, options.get("missing"))
     request = request_search(
         "ges",
         data,

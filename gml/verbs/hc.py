@@ -97,7 +97,7 @@ def hc(
     >>> result.graph.kind, result.graph.n_edges
     ('dag', 7)
     """
-    seed = require_restarts(restarts, perturb, seed)
+    seed = require_restarts(restarts, perturb, seed, options.get("missing"))
     request = request_search(
         "hc",
         data,

@@ -119,6 +119,12 @@ def test_tables_without_a_test_say_why(frame, why):
     assert found.p_value is None and why in found.why
 
 
+def test_very_many_levels_are_not_tested():
+    frame = pd.DataFrame({"a": [f"L{k}" for k in range(200)], "b": ["x", None] * 100})
+    found = little_test(read(frame, max_levels=300))
+    assert found.p_value is None and "199 columns" in found.why
+
+
 def test_profiles_show_patterns_and_are_schemas_all_the_same(gml, tmp_path):
     table = tmp_path / "table.csv"
     air().assign(kind=["a", "b"] * 20).to_csv(table, index=False)

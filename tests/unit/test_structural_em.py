@@ -158,6 +158,14 @@ def test_the_chain_is_found_where_few_rows_are_complete():
     assert {frozenset("ab"), frozenset("bc")} <= edges
 
 
+def test_draws_have_a_seed_of_their_own():
+    frame = chain(10, 150, 0.6)
+    found = [gml.ges(frame, missing="em", seed=seed) for seed in (1, 1, 2)]
+    assert found[0].score == found[1].score
+    with pytest.raises(gml.UsageError, match="restarts"):
+        gml.ges(frame.dropna(), seed=1)
+
+
 def test_without_gaps_it_is_the_ordinary_search():
     frame = chain(7, 200, 0.0)
     one, other = gml.hc(frame, missing="em"), gml.hc(frame)

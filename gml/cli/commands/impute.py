@@ -89,7 +89,7 @@ def command(
     Cells of columns that are nodes of MODEL are filled given all that their row has; everything
     else stays as it is. Values are taken to be missing at random: that is, whether a value is
     missing depends only on values that are there. One filled table pretends to know what it does
-    not: for standard errors use --draws, and pool the results (docs/missing.md).
+    not: for standard errors use --draws, and pool the results (docs/imputation.md).
 
     Rows are read and written block by block, except that --draws holds the columns of MODEL in
     memory to fit them.

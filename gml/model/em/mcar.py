@@ -29,6 +29,9 @@ from gml.model.em.normal import normal_em
 from gml.name_order import NameOrder
 from gml.resources import require_memory
 
+# Columns of numbers and indicators; with more, a step of EM takes seconds and its end is far.
+_MOST_COLUMNS = 100
+
 Array = NDArray[np.float64]
 
 
@@ -98,6 +101,11 @@ def _columns(dataset: Dataset) -> tuple[list[str], Array]:
         for code in occurring[1:]:
             names.append(f"{variable.name}={(variable.levels or ())[code]}")
             columns.append(np.where(gaps, np.nan, column == code))
+    if len(columns) > _MOST_COLUMNS:
+        raise CannotAnswer(
+            f"{len(columns)} columns of numbers and indicators of levels are more than the "
+            f"{_MOST_COLUMNS} that it takes; leave out columns with many levels, or cut them"
+        )
     if not columns:
         raise DataError(f"{counted(len(dataset.names), 'column')}, none of which varies")
     return names, np.column_stack(columns)

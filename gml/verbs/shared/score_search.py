@@ -210,9 +210,11 @@ def tracing(
         yield trace
 
 
-def require_restarts(restarts: int, perturb: int | None, seed: int | None) -> int:
-    """Refuse options of restarts if there are none, and return the seed."""
-    for name, value in (("perturb", perturb), ("seed", seed)):
+def require_restarts(
+    restarts: int, perturb: int | None, seed: int | None, missing: str | None = None
+) -> int:
+    """Refuse options of restarts if there are none, and return the seed, which EM has a use for."""
+    for name, value in (("perturb", perturb), ("seed", None if missing == EM else seed)):
         if value is not None and not restarts:
             raise UsageError(f"{parameter(name)} is for {parameter('restarts')}")
     return seed or 0
