@@ -22,7 +22,7 @@ from gml.data.columns import Choice, choose_columns, column_specs
 from gml.data.dataset import MAX_LEVELS, Dataset, code_type
 from gml.data.missing import FRAME
 from gml.data.options import ReadOptions
-from gml.data.problems import NotANumber, number_hint, undeclared
+from gml.data.problems import NotANumber, undeclared
 from gml.data.schema import NOMINAL, ORDINAL, Schema, is_text, with_levels
 from gml.errors import DataError, UsageError, kind_of, parameter, quote
 from gml.kernel.layout import (
@@ -151,8 +151,8 @@ class _Column:
                 continue
             number = number_of(text, ".")
             if number is None:
-                why = f"{quote(text)} is not a number{number_hint(text)}"
-                raise NotANumber(str(self._refused(at == k, why)))
+                why = f"{quote(text)} is not a number"
+                raise NotANumber(str(self._refused(at == k, why)), text)
             lookup[k] = number
         return CsvColumn(NUMBERS, [], lookup[at])
 

@@ -31,11 +31,17 @@ def refuse_identifiers(
     one = len(found) == 1
     them = "it" if one else "them"
     ways = [f"leave {them} out ({parameter('exclude', found[:_MOST_NAMED])})"]
-    if any(_begins_with_numbers(columns[j], options) for j in too_many):
+    numbers = [names[j] for j in too_many if _begins_with_numbers(columns[j], options)]
+    if numbers:
         if options.bins is None:
             ways.append(f"cut numbers into intervals ({parameter('bins', 5)})")
         if options.takes_numbers:
-            ways.append(f"take {them} as numbers ({options.takes_numbers})")
+            how = options.takes_numbers
+            if not all(_begins_with_numbers(columns[j], options) for j in chosen):
+                # What takes every column as numbers would refuse the text beside them.
+                how = parameter("numeric", numbers[:_MOST_NAMED])
+            them = them if len(numbers) == len(found) else "numbers"
+            ways.append(f"take {them} as numbers ({how})")
     like = "an identifier, in column" if one else "identifiers, in columns"
     raise DataError(
         f"{where}: more than {options.max_levels} levels, like {like} {listing(found)}; "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from gml.data.levels import NA_LEVEL
 from gml.errors import CannotAnswer, DataError, counted, parameter, quote, unknown_name
 from gml.kernel.layout import (
     BAD_UTF8,
@@ -22,11 +23,19 @@ from gml.kernel.layout import (
 from gml.kernel.number import number_of, parse_number
 
 _DATE = re.compile(r"\s*\d{1,4}([-/.])\d{1,2}\1\d{1,4}(?!\d)")
+# More different words than this do not stand for what is missing.
+_FEW_WORDS = 3
 _INFINITY = re.compile(r"\s*[+-]?inf(inity)?\s*", re.IGNORECASE)
 
 
 class NotANumber(DataError):
-    """A cell of a column of numbers holds something else."""
+    """A cell of a column of numbers holds something else: `text`, if it is known."""
+
+    def __init__(self, fault: str, text: str | None = None, hint: str | None = None) -> None:
+        if hint is None:
+            hint = "" if text is None else number_hint(text)
+        super().__init__(fault + hint)
+        self.fault, self.text = fault, text
 
 
 def explain_problem(
@@ -68,8 +77,9 @@ def explain_problem(
         bad = problem.value.decode("utf-8", "replace")
         return DataError(f"{place}: column {quote(column)}: {undeclared(bad, declared)}")
     if problem.status == NOT_A_NUMBER:
-        hint = number_hint(problem.value.decode("utf-8", "replace"))
-        return NotANumber(f"{cell}: {value} is not a number{hint}")
+        return NotANumber(
+            f"{cell}: {value} is not a number", problem.value.decode("utf-8", "replace")
+        )
     if problem.status == NOT_A_COUNT:
         # Either mark is read as that of decimals: what is not a number at all means missing.
         number = parse_number(problem.value.replace(b",", b"."), ".")
@@ -93,7 +103,33 @@ def number_hint(text: str) -> str:
         return "; it looks like a date: leave the column out, or write dates as numbers of days"
     if _INFINITY.fullmatch(text):
         return f"; infinities have no mean: {parameter('na', text.strip())} makes them missing"
-    return f"; say {parameter('decimal', ',')} for a decimal comma" if "," in text else ""
+    is_decimal = "," in text and "." not in text
+    return f"; say {parameter('decimal', ',')} for a decimal comma" if is_decimal else ""
+
+
+def hint_among(text: str, levels: Sequence[str], decimal: str) -> str | None:
+    """Say what to do about a text in a column that is otherwise of numbers, if these tell.
+
+    Examples
+    --------
+    >>> hint_among("1,234", ["0.5", "1,234"], ".")
+    "; other numbers have a decimal point: write thousands without ','"
+    >>> hint_among("1,5", ["2", "1,5"], ".") is None
+    True
+    """
+    if _DATE.match(text) or _INFINITY.fullmatch(text):
+        return None
+    words = [level for level in levels if number_of(level, decimal) is None]
+    if decimal == "," and number_of(text, ".") is not None:
+        return None
+    if decimal == "." and "," in text and number_of(text.replace(",", ""), ".") is not None:
+        has_point = any("." in level for level in levels if level not in words)
+        no_thousands = "; other numbers have a decimal point: write thousands without ','"
+        return no_thousands if has_point else None
+    if len(words) > _FEW_WORDS:
+        return None
+    tokens = " and ".join(parameter("na", word) for word in words)
+    return f"; {tokens} {'makes it' if len(words) == 1 else 'make them'} missing"
 
 
 GIVE_WEIGHTS = (
@@ -121,12 +157,25 @@ def is_text_column(levels: Sequence[str], decimal: str) -> bool:
     return len(levels) > 0 and 2 * numbers < len(levels)
 
 
-def leave_out_text(names: Sequence[str]) -> str:
-    """Say which columns hold text where numbers are needed, and how to leave them out."""
+def is_number_column(levels: Sequence[str], decimal: str) -> bool:
+    """Whether every label but that of missing values is a number."""
+    labels = [level for level in levels if level != NA_LEVEL]
+    return all(number_of(label, decimal) is not None for label in labels)
+
+
+def leave_out_text(names: Sequence[str], numbers: Sequence[str] = ()) -> str:
+    """Say which columns hold text where numbers are needed, and how to leave them out.
+
+    `numbers` are the others, where a method for numbers alone is not the only one.
+    """
     columns = "column {} holds" if len(names) == 1 else "columns {} hold"
     columns = columns.format(", ".join(map(quote, names)))
     it = "it" if len(names) == 1 else "them"
-    return f"{columns} text: leave {it} out ({parameter('exclude', list(names))})"
+    way = f"{columns} text: leave {it} out ({parameter('exclude', list(names))})"
+    if not numbers:
+        return way
+    beside = f"say {parameter('numeric', list(numbers))} in place of a method for numbers alone"
+    return f"{way}, or, to have labels beside numbers, {beside}"
 
 
 def undeclared(value: str, declared: Sequence[str]) -> str:

@@ -15,7 +15,13 @@ from gml.data.frames import is_frame, read_frame
 from gml.data.header import Header, read_header
 from gml.data.options import ReadingKeywords, ReadOptions, Undeclared, reading_options
 from gml.data.parquet import is_parquet, open_parquet
-from gml.data.problems import NotANumber, explain_problem, is_text_column, leave_out_text
+from gml.data.problems import (
+    NotANumber,
+    explain_problem,
+    hint_among,
+    is_text_column,
+    leave_out_text,
+)
 from gml.data.source import ByteSource, open_source
 from gml.errors import DataError, GmlError, UsageError, kind_of, place
 from gml.kernel.layout import ColumnSpec, CsvDialect, CsvProblem, CsvResult
@@ -96,31 +102,46 @@ def read_dataset(
     try:
         return _read_dataset(data, options, used)
     except NotANumber as problem:
-        text = _text_columns(data, options, used)
-        if not text:
+        columns = _meant_as_numbers(data, options, used)
+        # Numbers with the other decimal mark are no text.
+        text = [
+            name
+            for name, levels in columns.items()
+            if all(is_text_column(levels, mark) for mark in ".,")
+        ]
+        # Of columns that somebody declared as numbers, none is text by mistake.
+        if text and options.undeclared == "numbers":
+            others = [name for name in columns if name not in text]
+            numbers = others if options.takes_numbers else ()
+            raise NotANumber(f"{problem}; {leave_out_text(text, numbers)}") from None
+        if problem.text is None:
             raise
-        raise NotANumber(f"{problem}; {leave_out_text(text)}") from None
+        for name, levels in columns.items():
+            if name not in text and problem.text.strip() in levels:
+                hint = hint_among(problem.text.strip(), levels, options.decimal)
+                raise NotANumber(problem.fault, problem.text, hint) from None
+        raise
 
 
-def _text_columns(
+def _meant_as_numbers(
     data: str | os.PathLike[str] | pd.DataFrame, options: ReadOptions, used: Choice | None
-) -> list[str]:
-    """Which columns that nobody declared as numbers hold text, found by reading once more."""
-    if options.undeclared != "numbers" or (not is_frame(data) and str(data) == "-"):
-        return []
+) -> dict[str, tuple[str, ...]]:
+    """The values of the columns that must be numbers, found by reading once more."""
+    if not is_frame(data) and str(data) == "-":
+        return {}
     labels = replace(
-        options, undeclared="labels", missing="available", max_levels=MAX_LEVELS, digest=False
+        options,
+        undeclared="labels",
+        numeric=(),
+        missing="available",
+        max_levels=MAX_LEVELS,
+        digest=False,
     )
     try:
         variables = _read_dataset(data, labels, used).variables
     except GmlError:
-        return []
-    taken = {name for name in options.levels.kinds if not options.is_numeric(name)}
-    return [
-        variable.name
-        for variable in variables
-        if variable.name not in taken and is_text_column(variable.levels or (), options.decimal)
-    ]
+        return {}
+    return {v.name: v.levels or () for v in variables if options.is_numeric(v.name)}
 
 
 def _read_dataset(

@@ -41,6 +41,7 @@ from gml.gate.gaussian_structure import (
     number_independence,
     standardised,
 )
+from gml.gate.level_errors import LevelErrors
 from gml.gate.monte_carlo import Draw, MonteCarlo
 from gml.gate.number_rows import NumberRows
 from gml.gate.question import Question
@@ -63,7 +64,8 @@ _CELLS_AT_ONCE = 1 << 20
 class Errors:
     """Errors of a number, and of a number or the indicators of a label, configuration by one.
 
-    `ends` says where the rows of each configuration end; `terms` counts all coefficients.
+    `ends` says where the rows of each configuration end; `terms` counts all coefficients. `levels`
+    has the errors of indicators in short, if there are several.
     """
 
     number: Vector
@@ -71,6 +73,7 @@ class Errors:
     leverage: Vector
     ends: tuple[int, ...]
     terms: int
+    levels: LevelErrors | None = None
 
     @property
     def n(self) -> int:
@@ -164,6 +167,7 @@ def errors_within(columns: Sequence[Vector], n_labels: int, *, is_label: bool) -
     targets = np.column_stack([number[used], indicators])
     inputs = [column[used] for column in given]
     left, leverage, ends, terms = [], [], [], 0
+    bases = np.zeros((len(used), len(given) + 1))
     start = 0
     for at in groups:
         end = start + len(at)
@@ -177,6 +181,7 @@ def errors_within(columns: Sequence[Vector], n_labels: int, *, is_label: bool) -
         for _ in range(2):
             shares = np.einsum("ni,nk->ik", found.basis, errors)
             errors -= np.einsum("ni,ik->nk", found.basis, shares)
+        bases[start:end, :size] = found.basis
         left.append(errors)
         leverage.append(own)
         ends.append(end)
@@ -188,7 +193,14 @@ def errors_within(columns: Sequence[Vector], n_labels: int, *, is_label: bool) -
     if not varies[0] or not varies[1:].any() or len(together) - terms < _PER_TERM:
         return None
     others = np.ascontiguousarray(together[:, 1:][:, varies[1:]])
-    return Errors(together[:, 0].copy(), others, np.concatenate(leverage), tuple(ends), terms)
+    levels = None
+    if others.shape[1] > 1:
+        kept = indicators[:, varies[1:]]
+        codes = np.where(kept.any(axis=1), kept.argmax(axis=1), kept.shape[1])
+        levels = LevelErrors(codes, kept.shape[1], bases, tuple(ends))
+    return Errors(
+        together[:, 0].copy(), others, np.concatenate(leverage), tuple(ends), terms, levels
+    )
 
 
 def _groups(labels: Sequence[Vector], n: int) -> Iterator[NDArray[np.int64]]:
@@ -223,7 +235,7 @@ def _indicators(codes: Vector) -> Vector | None:
 
 def _settled(name: str, log_p: float, errors: Errors, monte_carlo: MonteCarlo) -> tuple[float, str]:
     """The larger of a p-value and that of exchanging errors within configurations."""
-    observed = float(_statistics(errors.number[None], errors.others)[0])
+    observed = float(_statistics(errors.number[None], errors)[0])
     size = errors.n * (errors.size + 1)
     found, how = monte_carlo.log_p(name, exchanges_within(errors), observed, size, of_g=False)
     return max(found, log_p), f"{PERMUTATION}:{how}"
@@ -242,29 +254,25 @@ def exchanges_within(errors: Errors) -> Draw:
             for end in errors.ends:
                 moved[:, begin:end] = rng.permuted(moved[:, begin:end], axis=1)
                 begin = end
-            found.append(_statistics(moved, errors.others))
+            found.append(_statistics(moved, errors))
         return np.concatenate(found)
 
     return draw
 
 
-def _statistics(moved: Vector, others: Vector) -> Vector:
+def _statistics(moved: Vector, errors: Errors) -> Vector:
     """S′V⁻¹S of each order of the errors; leverages do not take part."""
-    size = others.shape[1]
-    sums = np.einsum("dn,ni->di", moved, others)
-    squares = moved**2
-    if size == 1:
-        spread = np.einsum("dn,n->d", squares, others[:, 0] ** 2)
+    if errors.levels is None:
+        others = errors.others[:, 0]
+        sums = np.einsum("dn,n->d", moved, others)
+        spread = np.einsum("dn,n->d", moved**2, others**2)
         found: Vector = np.zeros(len(moved))
-        np.divide(sums[:, 0] ** 2, spread, out=found, where=spread > 0)
+        np.divide(sums**2, spread, out=found, where=spread > 0)
         return found
-    upper = np.triu_indices(size)
-    products = others[:, upper[0]] * others[:, upper[1]]
-    spreads = np.zeros((len(moved), size, size))
-    spreads[:, upper[0], upper[1]] = np.einsum("dn,nk->dk", squares, products)
-    spreads[:, upper[1], upper[0]] = spreads[:, upper[0], upper[1]]
-    scale = np.trace(spreads, axis1=1, axis2=2)
-    spreads += (_RIDGE * np.maximum(scale, 1e-300))[:, None, None] * np.eye(size)
-    solved = np.linalg.solve(spreads, sums[:, :, None])[:, :, 0]
-    statistics: Vector = np.einsum("di,di->d", sums, solved)
-    return statistics
+    return np.array([_statistic(order, errors.levels) for order in moved])
+
+
+def _statistic(number: Vector, levels: LevelErrors) -> float:
+    sums, spread = levels.sums(number), levels.spread(number**2)
+    ridge = _RIDGE * max(float(np.trace(spread)), 1e-300)
+    return float(np.sum(sums * np.linalg.solve(spread + ridge * np.eye(levels.size), sums)))

@@ -93,6 +93,8 @@ class RowEvidence:
                 raise UsageError(
                     f"{listing(both)} is in {parameter(option)} and a column of {where}"
                 )
+        if not given.evidence and not given.do:
+            _require_nodes(columns, variables, where)
         warn_of_ignored(columns, variables)
         self.variables = [variables[name] for name in observed]
         self._meanings = [Meaning(variable, decimal) for variable in self.variables]
@@ -187,17 +189,33 @@ class RowEvidence:
             )
 
 
+def _require_nodes(columns: Sequence[str], nodes: Mapping[str, Variable], where: str) -> None:
+    """Refuse rows that say nothing, where nothing else does: all answers would be the same."""
+    if columns and not any(name in nodes for name in columns):
+        said = (
+            f"{where}: none of its columns is in the model: it has {listing(columns)}, and the "
+            f"model {listing(list(nodes))}"
+        )
+        raise DataError("; ".join([said, *_meant(columns, nodes)]))
+
+
 def warn_of_ignored(columns: Sequence[str], nodes: Mapping[str, Variable]) -> None:
     """Say which columns are no nodes, and which node one of them may be meant for."""
-    import difflib
-
     ignored = [name for name in columns if name not in nodes]
     if not ignored:
         return
+    said = f"not in the model, ignored: {listing(ignored)}"
+    reporter().warn("; ".join([said, *_meant(columns, nodes)]))
+
+
+def _meant(columns: Sequence[str], nodes: Mapping[str, Variable]) -> list[str]:
+    """At most one guess at a node that a column is meant for."""
+    import difflib
+
     free = [name for name in nodes if name not in columns]
     hints = [
         f"did you mean {quote(near[0])} by {quote(name)}?"
-        for name in ignored
-        if (near := difflib.get_close_matches(name, free, n=1, cutoff=0.6))
+        for name in columns
+        if name not in nodes and (near := difflib.get_close_matches(name, free, n=1, cutoff=0.6))
     ]
-    reporter().warn("; ".join([f"not in the model, ignored: {listing(ignored)}", *hints[:1]]))
+    return hints[:1]

@@ -200,7 +200,8 @@ def require_varying(counter: Counter, numbers: Sequence[int]) -> None:
 def one_value(name: str) -> DataError:
     """Refuse a column of numbers that has only one value."""
     return DataError(
-        f"column {quote(name)} has only one value, so no normal distribution fits; leave it out"
+        f"column {quote(name)} has only one value, so no normal distribution fits; leave it out "
+        f"({parameter('exclude', [name])})"
     )
 
 

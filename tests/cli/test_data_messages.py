@@ -173,3 +173,81 @@ def test_columns_without_values_have_levels(gml, tmp_path):
             assert {node["id"]: node["levels"] for node in content["nodes"]}["c"] == []
         else:
             assert content["columns"]["c"]["levels"] == []
+
+
+MIXED = "day,kind,size,mass,flat\n" + "".join(
+    f"2024-{k // 28 % 12 + 1:02}-{k % 28 + 1:02},{'uv'[k % 2]},{k / 4},{k * k % 97 / 2},3\n"
+    for k in range(90)
+)
+
+
+@pytest.mark.parametrize("command", ["ges", "pc"])
+def test_numbers_beside_text_are_advised_by_name(gml, tmp_path, command):
+    (tmp_path / "d.csv").write_text(MIXED)
+    said = gml(command, "d.csv").stderr.decode()
+    assert "'day' (90)" in said
+    assert "cut numbers with --bins, or take them as numbers (--numeric 'mass,size')\n" in said
+    done = gml(command, "d.csv", "--numeric", "mass,size", "--exclude", "day,flat")
+    assert done.returncode == 0
+    said = gml(command, "d.csv", "-c", "day,kind").stderr.decode()
+    assert "'day' (90); leave out what tells only rows apart (--exclude)\n" in said
+
+
+def test_identifiers_beside_text_are_advised_by_name(gml, tmp_path):
+    rows = "".join(f"{k / 4},2024-01-01 {k},{'uv'[k % 2]}\n" for k in range(300))
+    (tmp_path / "d.csv").write_text(f"size,time,kind\n{rows}")
+    line = error_line(gml("ges", "d.csv"), 3)
+    assert "take numbers as numbers (--numeric 'size') or raise --max-levels" in line
+
+
+@pytest.mark.parametrize("words", [("ges", "--score", "bic-g"), ("pc", "--test", "fisher-z")])
+def test_text_under_a_method_for_numbers_is_told_of_both_kinds(gml, tmp_path, words):
+    (tmp_path / "d.csv").write_text(MIXED)
+    command, *method = words
+    line = error_line(gml(command, "d.csv", *method, "--exclude", "flat"), 3)
+    assert "hold text: leave them out (--exclude 'day,kind'), or, to have labels beside" in line
+    assert "say --numeric 'size,mass' in place of a method for numbers alone" in line
+    # What has no other method has no other way.
+    line = error_line(gml("glasso", "d.csv", "--exclude", "flat"), 3)
+    assert line.endswith("leave them out (--exclude 'day,kind')\n")
+
+
+WORDS = {
+    "token": ("1.5\nn.d.\n2.5\n", ".", "'n.d.' is not a number; --na 'n.d.' makes it missing"),
+    "two": ("1.5\nn.d.\n2\nk.A.\n", ".", "; --na 'k.A.' and --na 'n.d.' make them missing"),
+    "thousands": (
+        '1.5\n"1,234"\n2.5\n',
+        ".",
+        "'1,234' is not a number; other numbers have a decimal point: write thousands without ','",
+    ),
+    "decimals": (
+        '3\n"1,5"\n"2,5"\n',
+        ".",
+        "is not a number; say --decimal ',' for a decimal comma",
+    ),
+    "point": ('3\n"1,5"\n1.25\n', ",", "'1.25' is not a number"),
+    "many": ("1\n2\n3\n4\na\nb\nc\nd\n", ".", "'a' is not a number"),
+}
+
+
+@pytest.mark.parametrize("case", WORDS.values(), ids=WORDS)
+@pytest.mark.parametrize("method", [("--score", "bic-g"), ("--numeric", "v")])
+def test_words_among_numbers(gml, tmp_path, case, method):
+    cells, decimal, said = case
+    (tmp_path / "d.csv").write_text("v\n" + cells)
+    line = error_line(gml("ges", "d.csv", "--decimal", decimal, *method), 3)
+    assert line.endswith(f"{said}\n")
+
+
+@pytest.mark.parametrize("command", ["ges", "hc", "exact"])
+def test_a_constant_number_is_refused_without_a_warning(gml, tmp_path, command):
+    (tmp_path / "d.csv").write_text(MIXED)
+    done = gml(command, "d.csv", "-c", "size,mass,flat", "--score", "bic-g")
+    assert done.stderr.decode() == (
+        "gml: error: column 'flat' has only one value, so no normal distribution fits; leave it "
+        "out (--exclude 'flat')\n"
+    )
+    # A label with one level has a score, and the warning.
+    done = gml(command, "d.csv", "-c", "kind,flat")
+    assert b"only one value, so independent of everything: 'flat'\n" in done.stderr
+    assert done.returncode == 0

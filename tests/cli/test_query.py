@@ -302,9 +302,13 @@ def test_unknown_values_can_be_ignored(gml, folder):
 
 
 def test_a_typo_in_a_column_is_pointed_out(gml, folder):
-    (folder / "rows.csv").write_text("xry\nyes\n")
+    (folder / "rows.csv").write_text("xry,smoke\nyes,yes\n")
     done = gml("query", "asia.bif", "-t", "lung", "--batch", "rows.csv")
     assert b"ignored: 'xry'; did you mean 'xray' by 'xry'?" in done.stderr
+    # Where no column is a node, nothing is answered.
+    (folder / "rows.csv").write_text("xry\nyes\n")
+    line = error_line(gml("query", "asia.bif", "-t", "lung", "--batch", "rows.csv"), 3)
+    assert line.endswith("'xray', 'dysp'; did you mean 'xray' by 'xry'?\n")
 
 
 def test_a_joint_distribution_of_awkward_names(gml, folder):

@@ -115,3 +115,16 @@ def test_draws_given_evidence(gml, model):
     assert {row["mass"] for row in found} == {"70.0"}
     assert {row["sex"] for row in found} == {"m"}
     assert len({row["age"] for row in found}) == 50
+
+
+@pytest.mark.parametrize("asked", [("--predict", "mass"), ("--target", "sex")])
+def test_rows_that_observe_nothing_are_refused(gml, model, tmp_path, asked):
+    (tmp_path / "rows.csv").write_text("Sex,years\nf,40\nm,50\n")
+    line = error_line(gml("query", model, *asked, "--batch", "rows.csv"), 3)
+    assert line.endswith(
+        "rows.csv: none of its columns is in the model: it has 'Sex', 'years', and the model "
+        "'sex', 'age', 'mass', 'pounds'; did you mean 'sex' by 'Sex'?\n"
+    )
+    # A column of the model is enough, though it be the one that is asked for.
+    (tmp_path / "rows.csv").write_text("sex,years\nf,40\nm,50\n")
+    assert gml("query", model, *asked, "--batch", "rows.csv").returncode == 0

@@ -167,6 +167,34 @@ def test_exchanges_keep_configurations():
     assert products[found.ends[0] :].any() == 0
 
 
+@pytest.mark.parametrize("n_numbers", [0, 1, 2])
+@pytest.mark.parametrize("n_labels", [0, 1])
+def test_errors_of_levels_in_short_are_those_row_by_row(n_labels, n_numbers):
+    rng = np.random.default_rng(7)
+    n = 600
+    # The last level is rare, and one configuration has fewer terms: a number does not vary there.
+    level = np.minimum(rng.integers(0, 6, n), 4) + (np.arange(n) < 3)
+    label = rng.integers(0, 4, n)
+    numbers = [np.where(label == 2, 1.0, rng.normal(size=n)) for _ in range(n_numbers)]
+    columns = [rng.normal(size=n) + level, level, *[label][:n_labels], *numbers]
+    found = errors_within(
+        [np.asarray(column, dtype=float) for column in columns], n_labels, is_label=True
+    )
+    assert found.size == found.levels.size == 5
+    weights = rng.random(found.n)
+    dense = (found.others * weights[:, None]).T @ found.others
+    assert found.levels.spread(weights) == pytest.approx(dense, rel=1e-9, abs=1e-9)
+    assert found.levels.sums(weights) == pytest.approx(weights @ found.others, rel=1e-9, abs=1e-9)
+    # The first exchange by hand, of the whole table of products.
+    moved = found.number.copy()
+    rng = np.random.default_rng([1, 2, 0])
+    for begin, end in zip([0, *found.ends], found.ends, strict=False):
+        moved[begin:end] = rng.permuted(np.tile(moved[begin:end], (1, 1)), axis=1)[0]
+    sums, errors = moved @ found.others, found.others * moved[:, None]
+    expected = sums @ np.linalg.solve(errors.T @ errors, sums)
+    assert exchanges_within(found)((1, 2), 0, 1) == pytest.approx([expected], rel=1e-8)
+
+
 # ---------------------------------------------------------------------- information
 
 

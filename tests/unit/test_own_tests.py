@@ -43,7 +43,8 @@ def test_columns_of_text_are_all_named_where_numbers_are_needed(tmp_path):
     graph.write_text("digraph { age; name; pay; town; who }")
     said = (
         "column 'name': 'x' is not a number; columns 'name', 'town', 'who' hold text: leave them "
-        r"out \(`exclude=\['name', 'town', 'who'\]`\)"
+        r"out \(`exclude=\['name', 'town', 'who'\]`\), or, to have labels beside numbers, say "
+        r"`numeric=\['age', 'pay'\]` in place of a method for numbers alone$"
     )
     for data in (table, pd.read_csv(table)):
         for refused in (
@@ -59,5 +60,6 @@ def test_columns_of_text_are_all_named_where_numbers_are_needed(tmp_path):
 def test_a_column_of_numbers_with_a_slip_is_not_called_text(tmp_path):
     table = tmp_path / "t.csv"
     table.write_text("a,b\n1,2\n2,3\n3,o\n")
-    with pytest.raises(DataError, match="line 4: column 'b': 'o' is not a number$"):
+    said = "line 4: column 'b': 'o' is not a number; `na='o'` makes it missing$"
+    with pytest.raises(DataError, match=said):
         gml.pc(table, test="fisher-z")

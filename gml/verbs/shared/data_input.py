@@ -7,7 +7,7 @@ that were read before stay as they are, so reading keywords are refused with the
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, Unpack
 
@@ -27,6 +27,7 @@ from gml.data.options import (
     given_keywords,
     reading_options,
 )
+from gml.data.problems import is_number_column
 from gml.data.reading import read_dataset
 from gml.data.schema import with_levels
 from gml.errors import (
@@ -142,8 +143,7 @@ def open_data(
         require_whole_rows(counter.unit)
     _note_size(counter, data)
     _warn_of_levels(counter, takes_numbers)
-    if not refuses_constants:
-        _warn_of_constants(counter)
+    _warn_of_constants(counter, numbers=not refuses_constants)
     return counter
 
 
@@ -301,24 +301,38 @@ def _refuse_many_numbers(counter: Counter, declared: DeclaredColumns, options: R
 
 def _warn_of_levels(counter: Counter, takes_numbers: str | None) -> None:
     """Warn about columns with too many values."""
-    if takes_numbers is None:
-        takes_numbers = f"{test_of_numbers()}, {score_of_numbers()}"
-    many = [f"{v.name!r} ({len(v.levels or ())})" for v in _many_levels(counter)]
+    found = _many_levels(counter)
+    many = [f"{v.name!r} ({len(v.levels or ())})" for v in found]
     shown = ", ".join(sorted(many)[:_SHOWN])
     if len(many) > _SHOWN:
         shown += f" and {len(many) - _SHOWN} more"
     if many:
-        otherwise = f", or take them as numbers ({takes_numbers})" if takes_numbers else ""
         reporter().warn(
             f"too many values for {counted(rows_counted(counter), 'row')} to say much: "
-            f"{shown}; cut numbers with {parameter('bins')}{otherwise}"
+            f"{shown}; {_other_ways(counter, found, takes_numbers)}"
         )
 
 
-def _warn_of_constants(counter: Counter) -> None:
-    """Warn about columns with only one value."""
+def _other_ways(counter: Counter, many: Sequence[Variable], takes_numbers: str | None) -> str:
+    """What to do with columns of too many values, of which some may be text, as dates are."""
+    decimal = counter.decimal or "."
+    numbers = [v.name for v in many if is_number_column(v.levels or (), decimal)]
+    if not numbers:
+        return f"leave out what tells only rows apart ({parameter('exclude')})"
+    cut = f"cut numbers with {parameter('bins')}"
+    if all(is_number_column(v.levels or (), decimal) for v in counter.variables):
+        if takes_numbers is None:
+            takes_numbers = f"{test_of_numbers()}, {score_of_numbers()}"
+    elif takes_numbers:
+        # What takes every column as numbers would refuse the text beside them.
+        takes_numbers = parameter("numeric", sorted(numbers))
+    return f"{cut}, or take them as numbers ({takes_numbers})" if takes_numbers else cut
+
+
+def _warn_of_constants(counter: Counter, *, numbers: bool) -> None:
+    """Warn about columns with only one value, those of numbers too unless told otherwise."""
     constant = [v.name for v in counter.variables if v.levels is not None and len(v.levels) < 2]
-    constant += _constant_numbers(counter)
+    constant += _constant_numbers(counter) if numbers else []
     if constant:
         reporter().warn(
             f"only one value, so independent of everything: {listing(sorted(constant))}"

@@ -184,8 +184,8 @@ def _numbers_before_labels(
         tiers = "LABELS < NUMBERS"
     return (
         f"{listing(arcs)}: a label has no distribution given numbers; learn a graph with "
-        f"{parameter('tiers')} '{tiers}', or cut the numbers ({parameter('bins')}, "
-        f"{parameter('cut')})"
+        f"{parameter('score', 'bic-cg')} or {parameter('tiers')} '{tiers}', or cut the numbers "
+        f"({parameter('bins')}, {parameter('cut')})"
     )
 
 

@@ -139,6 +139,7 @@ class SearchRequest:
             offer_available=self.chosen.takes_gaps,
             offer_em=self.command in TAKE_EM,
             takes_numbers=score_of_numbers(),
+            refuses_constants=True,
             threads=self.threads,
             **self.reading,
         )
