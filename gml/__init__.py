@@ -332,9 +332,9 @@ def _from_frame(frame: pd.DataFrame, **reading: Unpack[ReadingKeywords]) -> Data
     --------
     >>> import gml, pandas as pd
     >>> frame = pd.DataFrame({"A": ["x", None, "y"], "B": [0.5, 1.5, 2.5]})
-    >>> data = gml.Dataset.from_frame(frame, missing="level", numeric="B")
+    >>> data = gml.Dataset.from_frame(frame, missing="drop", numeric="B")
     >>> data.variables[0].levels, data.columns[1]
-    (('x', 'y', 'NA'), array([0.5, 1.5, 2.5]))
+    (('x', 'y'), array([0.5, 2.5]))
     """
     from gml.data.frames import read_frame
     from gml.data.options import reading_options

@@ -101,3 +101,11 @@ def shell(tmp_path: Path) -> Callable[[str], Finished]:
         )
 
     return run
+
+
+@pytest.fixture(scope="session")
+def asia():
+    """The tables of the asia network, fitted to the sample data."""
+    import gml
+
+    return gml.fit("sample_data/asia.csv", "sample_data/asia.dot")

@@ -68,21 +68,21 @@ def apply_missing_policy(
     """Treat the missing cells of all columns; `declared` names those whose levels are declared.
 
     `level` turns missing cells into a declared level `NA`; a label `NA` in the data collides with
-    it, and numbers have no levels. `unweighed` says, by the column of weights, which rows are to be
-    dropped for lack of one.
+    it, and numbers with gaps are refused. `unweighed` says, by the column of weights, which rows
+    are to be dropped for lack of one.
     """
     if policy == "available":
         return dataset
-    numbers = [variable.name for variable in dataset.variables if variable.is_continuous]
-    if policy == "level" and numbers:
-        has = "has numbers" if len(numbers) == 1 else "have numbers"
-        raise UsageError(
-            f"{parameter('missing', 'level')} is for labels, and {listing(numbers)} {has}; choose "
-            f"{parameter('missing', 'drop')}"
-        )
     gaps = {
         j: missing_mask(column) for j, column in enumerate(dataset.columns) if has_missing(column)
     }
+    numbers = [dataset.names[j] for j in gaps if dataset.variables[j].is_continuous]
+    if policy == "level" and numbers:
+        has = "has numbers" if len(numbers) == 1 else "have numbers"
+        raise UsageError(
+            f"{parameter('missing', 'level')} is for labels, and {listing(numbers)} {has}, with "
+            f"missing values among them; choose {parameter('missing', 'drop')}"
+        )
     if not gaps and not unweighed:
         return dataset
     if policy == "error":

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.counts.counter import Family
-from gml.scores.base import Bounded, DecomposableScore
+from gml.scores.base import DecomposableScore
 from gml.scores.conditional_gaussian import LogLikelihoodCg
 
 
@@ -37,9 +37,8 @@ class NodeAverage(LogLikelihoodCg):
         units = rows * self._counter.unit
         return np.where(rows > 0, whole / np.where(rows > 0, units, 1.0), -np.inf)
 
-    def bounded_batch(self, families: Sequence[Family]) -> Bounded:
-        """Score many families; another parent may leave rows that fit much better."""
-        return DecomposableScore.bounded_batch(self, families)
+    # Another parent may leave rows that fit much better.
+    bounded_batch = DecomposableScore.bounded_batch
 
 
 class PenalisedNodeAverage(NodeAverage):

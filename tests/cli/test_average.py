@@ -338,7 +338,8 @@ def test_undirected_graphs_are_averaged_without_directions(gml, web, tmp_path):
 
 def test_strengths_are_shares_of_the_graphs_of_samples(web):
     """Bootstrap samples for a score, complementary halves for tests."""
-    from gml.learners.bootstrap import bootstrap_samples, half_samples
+    from gml.data.resampling import bootstrap_samples
+    from gml.learners.bootstrap import half_samples
     from gml.learners.chowliu import chow_liu
     from gml.learners.decomposable import forward_decomposable
     from gml.learners.neighbourhoods import neighbourhood_graph

@@ -132,7 +132,8 @@ def test_missing_numbers(gml, folder):
     text = (folder / "data.csv").read_text()
     (folder / "data.csv").write_text(text + "f,,70\n")
     assert "'age' 1" in error_line(fitted(gml), 3)
-    assert "--missing level: 'age' has numbers" in error_line(fitted(gml, "--missing", "level"), 2)
+    refused = error_line(fitted(gml, "--missing", "level"), 2)
+    assert "--missing level is for labels, and 'age' has numbers" in refused
     for policy, rows in (("drop", [30, 30]), ("available", [30, 30])):
         node = json.loads(fitted(gml, "-q", "--missing", policy).stdout)["nodes"][1]
         assert [line["n"] for line in node["regressions"]] == rows

@@ -84,7 +84,7 @@ def test_missing_values(gml, table, test):
     assert rows[0] == rows[1]
     refused = gml(*ask, "--missing", "level")
     assert refused.returncode == 2
-    assert b"'age' has numbers, not levels" in refused.stderr
+    assert b"--missing level is for labels, and 'age' has numbers" in refused.stderr
 
 
 def test_cg_refuses_two_labels_given_a_number(gml, table):

@@ -189,6 +189,7 @@ def test_tables_alone_are_as_em_for_tables_has_them():
         hidden={},
         alpha=None,
         settings=ONE_START,
+        intervals=None,
         max_memory=None,
         threads=1,
     )

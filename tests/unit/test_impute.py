@@ -15,11 +15,6 @@ from gml.model.imputation import Imputer
 
 
 @pytest.fixture(scope="module")
-def asia():
-    return gml.fit("sample_data/asia.csv", "sample_data/asia.dot")
-
-
-@pytest.fixture(scope="module")
 def flats():
     graph = gml.Graph.from_edges(
         ["district", "condition", "size", "rent"],

@@ -9,12 +9,16 @@ from pathlib import Path
 import pytest
 
 import gml.kernel
-from gml.kernel import interface, matrix_interface, reference
+from gml.kernel import expectation_interface, interface, matrix_interface, reference
 
 FOLDER = Path(gml.kernel.__file__).parent
 MEMBERS = {
     name: member
-    for kind in (matrix_interface.MatrixKernel, interface.Kernel)
+    for kind in (
+        matrix_interface.MatrixKernel,
+        expectation_interface.ExpectationKernel,
+        interface.Kernel,
+    )
     for name, member in vars(kind).items()
     if not name.startswith("_")
 }

@@ -98,11 +98,6 @@ def test_an_expectation_at_its_limit_leaves_one_level():
     assert report(net)["n_zeros"] == 5
 
 
-@pytest.fixture(scope="module")
-def asia():
-    return gml.fit("sample_data/asia.csv", "sample_data/asia.dot")
-
-
 def test_a_certain_level_conditions_the_reference(asia):
     """Projecting on P(xray=yes) = 1 is what evidence does."""
     net = gml.maxent([{"probability": {"xray": "yes"}, "equals": 1}], asia)

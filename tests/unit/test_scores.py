@@ -271,7 +271,12 @@ def test_the_command_line_knows_every_score():
     for other in ("; for numbers ", "; for both "):
         named = named.replace(other, ", ")
     assert named.split(", ") == list(gml.SCORES)
-    assert [n for n in gml.SCORES if not gml.SCORES[n].equivalent] == [*OTHERS, "kernel"]
+    assert [n for n in gml.SCORES if not gml.SCORES[n].equivalent] == [
+        *OTHERS,
+        "nal",
+        "pnal",
+        "kernel",
+    ]
 
 
 def test_constant_and_collinear_numbers_are_refused():

@@ -31,7 +31,6 @@ COMMANDS_MEANT = {
     "latent": "gml fit-params DATA GRAPH --hidden Class=3",
     "predict": _PREDICT,
     "classify": _PREDICT,
-    "impute": _PREDICT,
     "plot": _DRAW,
     "show": _DRAW,
     "render": _DRAW,

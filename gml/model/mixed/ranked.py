@@ -37,6 +37,7 @@ class RankedNetwork:
 
     Examples
     --------
+    >>> from gml.model.regressions import ConditionalGaussian, LinearGaussian
     >>> sex, mass = Variable("sex", ("f", "m")), Variable("mass", None)
     >>> lines = tuple(LinearGaussian(mass, (), 60.0 + k, (), 3.0) for k in (0, 9))
     >>> table = CPT(sex, (), np.array([[0.5, 0.5]]))

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.data.resampling import require_splittable
 from gml.model.mixtures.covariances import MODELS, CovarianceModel
 from gml.model.mixtures.fitting import (
     MixtureData,
@@ -118,6 +119,7 @@ def _parts(rows: MixtureRows, folds: int, seed: int) -> list[Vector]:
     """The weights of distinct rows in each fold: rows are dealt out in an order drawn at random."""
     rng = np.random.default_rng(seed_of(rows, seed, folds))
     units = np.rint(rows.weights).astype(np.int64)
+    require_splittable(units, folds)
     if np.abs(units - rows.weights).max(initial=0.0) > 0 or units.sum() > _MOST_UNITS:
         # Rows that count in part go to a fold as they are.
         of_group = rng.permutation(len(rows.weights)) % folds
