@@ -35,7 +35,15 @@ _ALONG = {
     "--permutations": ("--test", "permutation"),
 }
 # These only take their time, which --max-seconds and Ctrl-C end.
-_LONG = {"--bootstrap", "--restarts", "--perturb", "--iterations", "--burn-in", "-n"}
+_LONG = {
+    "--bootstrap",
+    "--restarts",
+    "--em-restarts",
+    "--perturb",
+    "--iterations",
+    "--burn-in",
+    "-n",
+}
 # Any integer seeds a generator. Count files need an extra.
 _ANY = {"--seed"}
 _WITHOUT = {"count", "merge"}
