@@ -38,7 +38,8 @@ _TABLE = (
     "pc @ -o out.json", "pc @ --test-log out.jsonl --sepsets out.csv -f text", "indtest @ a b", "indtest @ a b -z c -f json",
     "indtest @ --all-pairs -f csv", "indtest @ --implied graph.dot", "hc @ -f json", "ges @ -f text", "exact @ -f json",
     "imap @ --order a,b,c -f json", "count @ --pairs -o out.parquet", "count @ --graph graph.dot -o out.parquet",
-    "score @ graph.dot -f json", "score @ graph.dot --folds 3", "fit-params @ graph.dot -o out.json", "mrf @ -o out.json", "mrf @ graph.dot --method pl --l2 1 -f text",
+    "score @ graph.dot -f json", "score @ graph.dot --folds 3", "fit-params @ graph.dot -o out.json", "mrf @ -o out.json", "mixture @ --components 2 --em-restarts 2 -f json",
+    "mrf @ graph.dot --method pl --l2 1 -f text",
     "crf @ --target c -o out.json", "crf @ graph.dot --target a,c --folds 2 -f text", "crf @ --target b --sequence a -f text",
     "fit-params @ graph.dot --cpt-dir out_tables -o out.bif", "check @ model.json -f json", "check @ model.json -f github",
     "average @ --by hc --bootstrap 3 -f json", "average @ --by exact", "average @ --by mrf --bootstrap 3 -f text", "draw --kind matrix @ -o out.svg",
@@ -47,7 +48,7 @@ _TABLE = (
     "report @ model.json -o out.html", "rake @ --targets targets.csv -o out.csv", "rake @ --targets targets.csv --missing drop --bounds 0.2,4 --report out.json",
 )  # fmt: skip
 _BATCH = (
-    "query model.json --batch @ --target c", "query model.json --batch @ --predict b -o out.csv",
+    "impute @ model.json -o out.csv", "query model.json --batch @ --target c", "query model.json --batch @ --predict b -o out.csv",
     "score data.csv graph.dot --holdout @", "query field.json --batch @ --predict c", "query field.json --batch @ --mpe --ignore-unknown",
     "query chain.json --batch @ --mpe -o out.csv", "query chain.json --batch @ --predict c --ignore-unknown", "crf data.csv --target c --holdout @",
 )  # fmt: skip
@@ -267,6 +268,14 @@ OPTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("average data.csv --by order-mcmc --iterations 20 --threshold={}", ("0.5", "1")),
     ("average data.csv --by mrf --bootstrap 2 --max-clique={}", ("1", "3")),
     ("average data.csv --by mrf --structure tree --bootstrap 2 --prune={}", ("bic", "g")),
+    ("mixture data.csv --em-restarts 2 --components={}", ("2", "1..2")),
+    (
+        "mixture numbers.csv --gaussian --components 2 --em-restarts 2 --covariance={}",
+        ("EII", "EII,VVI"),
+    ),
+    ("mixture data.csv --components 2 --em-restarts 2 --name={}", ("class", "kind")),
+    ("fit-params data.csv graph.dot --missing em --hidden={}", ("H=2", "a=2")),
+    ("impute data.csv model.json --cells={}", ("out.txt", "data.csv")),
     ("glasso numbers.csv --l1={}", ("0", "0.5")),
     ("glasso numbers.csv --gamma={}", ("0", "0.5")),
     ("glasso numbers.csv --folds={}", ("2", "60")),

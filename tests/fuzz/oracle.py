@@ -31,7 +31,7 @@ from tests.fuzz.case import Case
 # With a budget of 64 MiB: what is read is held once more as text, and pyarrow has a pool.
 MOST_GROWTH = 400 << 20
 _ANSWERS = {"check", "indtest", "score", "compare", "verify"}
-_TIMED = {"average", "exact", "ges", "hc", "imap", "pc"}
+_TIMED = {"mixture", "fit-params", "score", "average", "exact", "ges", "hc", "imap", "pc"}
 
 
 @dataclass(frozen=True)
