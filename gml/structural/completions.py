@@ -211,7 +211,7 @@ class _States:
         variables = {variable.name: variable for variable in net.variables}
         self._layout = layout_of(net.graph, variables, {})
         self._tables = _table_vector(net, self._layout)
-        codes = np.where(gaps, np.iinfo(np.int32).max, np.where(gaps, 0, cells)).astype(np.int32)
+        codes = np.where(gaps, np.iinfo(np.int32).max, cells).astype(np.int32)
         self._rows = RowSplitter(self._layout.kernel, [codes[:, k] for k in range(codes.shape[1])])
         self._known: dict[Any, Points] = {}
         self._by_elimination = _Draws(net, names, cells, most_points, seed)

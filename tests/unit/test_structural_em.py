@@ -12,7 +12,6 @@ import pytest
 import gml
 from gml.counts.counter import TableSet
 from gml.structural.completions import completed
-from tests.places import SHARED
 
 
 def chain(seed, rows, share, levels=3):
@@ -198,10 +197,8 @@ def test_numbers_and_mixed_tables_have_their_scores():
         gml.hc(mixed, missing="em", numeric=["x", "y"], score="bic-dg")
 
 
-def test_the_example_of_bnlearn():
-    table = SHARED / "data" / "simulated" / "learning.test.csv"
-    if not table.exists():
-        pytest.skip("../shared is not there")
+def test_the_example_of_bnlearn(shared):
+    table = shared / "data" / "simulated" / "learning.test.csv"
     frame = pd.read_csv(table, dtype=str)
     frame.loc[:99, "A"] = None
     frame.loc[100:199, "B"] = None

@@ -1,8 +1,8 @@
 """Draws of the parameters of a network given incomplete rows, for multiple imputation.
 
 Imputations are proper only if they vary as the parameters do that they are drawn with (Rubin 1987,
-ch. 4): with the parameters fixed, intervals of 95 % cover 90. Here the k-th draw is the fit by EM
-to a bootstrap sample of the rows (Little & Rubin 2002, section 10.2.3). Cells have the
+ch. 4): with the parameters fixed, intervals cover less than they claim. Here the k-th draw is the
+fit by EM to a bootstrap sample of the rows (Little & Rubin 2002, section 10.2.3). Cells have the
 pseudo-counts of one row, spread evenly over each table (bdeu), and regressions those of one row
 like all others: a sample may lack what another row has, which must not become impossible.
 """
