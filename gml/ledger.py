@@ -61,9 +61,14 @@ class Ledger:
     _reserved: dict[Identity | int, str] = field(default_factory=dict)
     _written: dict[Identity, str] = field(default_factory=dict)
 
-    def claim(self, item: Input, files: Sequence[str] = ()) -> None:
-        """Note an input, and the `files` in it if it is a folder; no output may replace them."""
+    def claim(self, item: Input, files: Sequence[str] = (), *, replaceable: bool = False) -> None:
+        """Note an input, and the `files` in it if it is a folder.
+
+        No output may replace them, unless they are `replaceable`.
+        """
         self.inputs.append(item)
+        if replaceable:
+            return
         if is_folder(item.path):
             self.protect(item.path)
         for path in files or [item.path]:

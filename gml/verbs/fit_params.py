@@ -21,6 +21,7 @@ from gml.verbs.shared.em_request import em_request
 from gml.verbs.shared.fitted_models import accepted, fitted_by, warn_of_deliveries
 from gml.verbs.shared.graph_input import GivenGraph, GraphLike, declared_columns, given_graph
 from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.model_updates import model_change
 from gml.verbs.shared.recording import records_keywords
 from gml.verbs.shared.swapped import answers_swapped
 
@@ -47,6 +48,8 @@ def fit_params(
     strict: bool = False,
     gaussian: bool = False,
     accept: bool = False,
+    update: bool = False,
+    forget: bool = False,
     threads: int | None = None,
     asked: Mapping[str, Any] | None = None,
     **reading: Any,
@@ -85,6 +88,9 @@ def fit_params(
     accept
         Accept what the model's own rows break, as `gml.check(data, model).accepted()` does: later
         checks of the model report only what is new.
+    update, forget
+        Add the rows to the counts of the graph, which is a model of labels, or take them away from
+        these: the tables are those of all rows, fitted at once as the model was.
     threads
         Threads; all cores by default.
     asked
@@ -105,6 +111,9 @@ def fit_params(
     for_numbers = _given(number_prior=number_prior, prior_rows=prior_rows)
     _require_fitting(method, for_tables | for_numbers)
     given = given_graph(graph)
+    change = model_change(
+        given, update=update, forget=forget, accept=accept, reading=reading if is_read(data) else {}
+    )
     em = em_request(
         given,
         reading,
@@ -145,7 +154,10 @@ def fit_params(
     dag = given.dag_of_kinds(counter.variables, whole=whole)
     _warn_of_graph(given, by_graph=by_graph)
     how = {"method": method, "intervals": intervals, **for_tables, **for_numbers}
-    if em is None:
+    if change is not None:
+        net = change.fitted(dag, counter, asked or {})
+        learning = net.learning
+    elif em is None:
         net = fit(dag, counter, **how)
         learning = fitted_by("fit-params", counter, asked or {})
     else:
@@ -156,6 +168,9 @@ def fit_params(
     if strict:
         require_all_seen(net)
     _warn_of_unseen(net)
+    if change is not None:
+        # What else a model keeps of its rows does not add up.
+        return net
     training = training_of(counter.rows())
     if training is not None and training.rows is not None:
         warn_of_deliveries(training.rows)

@@ -228,3 +228,73 @@ def test_missing_cells_are_counted_before_they_are_treated(gml, tmp_path):
     (tmp_path / "d.csv").write_text("a,b,z\nx,0,1\ny,1,1\n")
     assert missing("--missing", "drop") == {"rows": 2, "columns": {}}
     assert missing() is None
+
+
+MORE = "rain,wet\nyes,no\nno,no\n"
+
+
+def fitted(gml, *args):
+    done = gml("fit-params", *args)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_rows_are_added_in_place_and_taken_away_again(gml, folder):
+    (folder / "more.csv").write_text(MORE)
+    (folder / "all.csv").write_text(ROWS + MORE.partition("\n")[2])
+    fitted(gml, "data.csv", "g.dot", "--method", "bayes", "-o", "m.json")
+    before = json.loads((folder / "m.json").read_text())
+    fitted(gml, "more.csv", "m.json", "--update", "-o", "m.json")
+    fitted(gml, "all.csv", "g.dot", "--method", "bayes", "-o", "all.json")
+    after, whole = (json.loads((folder / name).read_text()) for name in ("m.json", "all.json"))
+    assert after["nodes"] == whole["nodes"]
+    learning = after["graph"]["learning"]
+    assert learning["rows"] == 7
+    assert [part["rows"] for part in learning["parts"]] == [5, 2]
+    assert learning["parts"][0]["data"] == before["graph"]["learning"]["data"]
+    fitted(gml, "more.csv", "m.json", "--forget", "-o", "m.json")
+    assert json.loads((folder / "m.json").read_text())["nodes"] == before["nodes"]
+
+
+def test_adding_the_same_file_twice_is_said(gml, folder):
+    fitted(gml, "data.csv", "g.dot", "-o", "m.json")
+    done = fitted(gml, "data.csv", "m.json", "--update", "-o", "m2.json")
+    assert done.stderr == (
+        b"gml: warning: the same input was added to m.json before, and is now once more\n"
+    )
+
+
+def test_an_update_refuses_what_the_model_does_not_know(gml, folder):
+    (folder / "more.csv").write_text("rain,wet\nsnow,no\n")
+    fitted(gml, "data.csv", "g.dot", "-o", "m.json")
+    before = (folder / "m.json").read_bytes()
+    done = gml("fit-params", "more.csv", "m.json", "--update", "-o", "m.json")
+    assert done.returncode == 3
+    assert b"'snow'" in done.stderr
+    assert (folder / "m.json").read_bytes() == before
+    (folder / "more.csv").write_text("rain,wet\nyes,yes\nyes,yes\nyes,yes\n")
+    done = gml("fit-params", "more.csv", "m.json", "--forget", "-o", "m.json")
+    assert done.returncode == 3
+    assert done.stderr == (
+        b"gml: error: m.json counts 2 rows with rain=yes, and 3 are to be forgotten\n"
+    )
+    done = gml("fit-params", "more.csv", "g.dot", "--update")
+    assert done.returncode == 2
+    # Without --update the graph stays protected.
+    assert gml("fit-params", "data.csv", "m.json", "-o", "m.json").returncode == 2
+
+
+def test_an_update_treats_missing_values_as_the_model_does(gml, folder):
+    (folder / "data.csv").write_text(ROWS + "yes,-\n")
+    (folder / "more.csv").write_text("rain,wet\nno,-\nno,no\n")
+    how = ("--na", "-", "--missing", "available")
+    fitted(gml, "data.csv", "g.dot", *how, "-o", "m.json")
+    fitted(gml, "more.csv", "m.json", "--update", "-o", "m2.json")
+    (folder / "all.csv").write_text(ROWS + "yes,-\nno,-\nno,no\n")
+    fitted(gml, "all.csv", "g.dot", *how, "-o", "all.json")
+    after, whole = (json.loads((folder / name).read_text()) for name in ("m2.json", "all.json"))
+    assert after["nodes"] == whole["nodes"]
+    assert after["graph"]["learning"]["missing"] == whole["graph"]["learning"]["missing"]
+    done = gml("fit-params", "more.csv", "m.json", "--update", "--missing", "drop")
+    assert done.returncode == 2
+    assert b"--missing available" in done.stderr

@@ -40,6 +40,7 @@ from gml.path_kinds import is_folder
     "  gml fit-params survey.csv graph.dot --intervals 0.95 --cpt-dir tables -o model.json\n"
     "  gml fit-params heights.csv graph.dot --gaussian -f text\n"
     "  gml fit-params patients.csv graph.dot --numeric age,weight -o model.json\n"
+    "  gml fit-params today.csv model.json --update -o model.json\n"
     "  gml fit-params holes.csv graph.dot --missing em -o model.json\n"
     "  gml fit-params survey.csv classes.dot --hidden Class=3 --missing em -f text\n"
     "\n\b\n"
@@ -110,6 +111,15 @@ from gml.path_kinds import is_folder
         help="Accept what the model's own rows break, and keep that in the model, so that gml "
         "check reports only what is new.",
     ),
+    click.option(
+        "--update",
+        is_flag=True,
+        help="Add the rows of DATA to the counts of GRAPH, a model of labels, which -o may "
+        "replace.",
+    ),
+    click.option(
+        "--forget", is_flag=True, help="Take the rows of DATA away from the counts of GRAPH."
+    ),
 )
 @model_output
 @common_options
@@ -128,6 +138,8 @@ def command(
     distribution and counts of zero, or the regression on all rows.
     If GRAPH declares levels, the tables have those levels, and options that contradict them are
     refused. A CPDAG gets the tables of one of its DAGs.
+    With --update or --forget, GRAPH is a model and DATA has the rows to add to it, or to take away
+    from it: the tables become those of all rows, fitted at once as the model was.
     With --missing em, and for --hidden nodes, which are no columns of DATA, what was seen of each
     row is made as likely as can be; values are assumed to be missing at random.
     """
@@ -138,7 +150,8 @@ def command(
     from gml.verbs.shared.swapped import answering_swapped
 
     with answering_swapped(data.path, graph_path):
-        graph = given_graph(claim_input(graph_path, "graph"))
+        changes = bool(keywords.get("update") or keywords.get("forget"))
+        graph = given_graph(claim_input(graph_path, "graph", replaceable=changes))
     if cpt_dir is not None:
         _plan_tables(graph.graph.names, cpt_dir)
     net = fit_params(

@@ -17,6 +17,7 @@ from gml.errors import UsageError
     cls=Command,
     epilog="\b\nExamples:\n"
     "  gml merge part-*.parquet -o all.parquet\n"
+    "  gml merge all.parquet today.parquet -o all.parquet\n"
     "  gml merge january.parquet february.parquet --min-cell 10 -o year.parquet\n"
     "  gml merge hospital-*.parquet -o - > all.parquet && gml chowliu all.parquet",
 )
@@ -29,13 +30,14 @@ def command(paths: tuple[str, ...], min_cell: int | None, out: CountFileOutput) 
     The files must count the same sets of the same columns in the same way. Labels of the data that
     only some of them have become levels of all; declared levels must be the same, and intervals
     that --bins chose from the data of one file do not fit the others: fix them with --cut or
-    --levels when counting. The columns are in the order of the first file.
+    --levels when counting. The columns are in the order of the first file,
+    which -o may replace.
     """
     from gml.verbs.merge import merge
 
     files = []
-    for path in paths:
+    for k, path in enumerate(paths):
         if path == "-":
             raise UsageError("a count file is not read from standard input; name the file")
-        files.append(claim_input(path, "counts", several=True))
+        files.append(claim_input(path, "counts", several=True, replaceable=k == 0))
     out.write(merge(*files, min_cell=min_cell))

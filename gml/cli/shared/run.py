@@ -39,9 +39,12 @@ def run_ledger() -> Ledger:
     return found
 
 
-def claim_input(path: str, role: str, *, several: bool = False) -> RunPath:
+def claim_input(
+    path: str, role: str, *, several: bool = False, replaceable: bool = False
+) -> RunPath:
     """Note an input, which no output may replace, and let only one argument be `-`.
 
+    One that is `replaceable` is read before anything is written, and may be written again.
     `role` is the name of the argument or option, under which a JSON output has its hash: a list of
     them where `several` can be named. The path to read is returned.
     """
@@ -57,7 +60,7 @@ def claim_input(path: str, role: str, *, several: bool = False) -> RunPath:
         from gml.formats.depfile import input_files
 
         files = input_files(path)
-    kept.claim(Input(role, path, several), files)
+    kept.claim(Input(role, path, several), files, replaceable=replaceable)
     return RunPath(path, kept)
 
 
