@@ -2,13 +2,18 @@
 
 Of columns of labels, I = G²/2n (Cover & Thomas 2006, equation 2.28, of the shares observed); of
 columns of numbers, I = −½ ln(1 − r²), which is that of normal ones and infinite where one is a
-linear function of the other. A column of labels and one of numbers have none here, nor have two
-columns without a row in which both have a value: NaN.
+linear function of the other. Of a column of labels and one of numbers, I = −½ ln(1 − η²), with the
+correlation ratio η², the share of the variance that lies between the levels (Fisher 1925): what
+−½ ln(1 − R²) is for a regression on indicators of levels, as in the test `dg`. It sees means alone,
+and is infinite where numbers do not vary within levels. Two columns without a row in which both
+have a value have none, nor have labels and numbers of an engine without rows: NaN.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +46,7 @@ def mutual_information(counter: Counter) -> NDArray[np.float64]:
     n = len(counter.variables)
     require_memory(8 * n * n, None, f"the mutual information of {n} columns")
     numeric = np.array([variable.is_continuous for variable in counter.variables], dtype=bool)
-    found = np.where(numeric[:, None] == numeric[None, :], 0.0, np.nan)
+    found = np.zeros((n, n))
     labels = np.flatnonzero(~numeric).astype(np.int32)
     n_pairs = len(labels) * (len(labels) - 1) // 2
     for start in range(0, n_pairs, _BLOCK_PAIRS):
@@ -62,6 +67,13 @@ def mutual_information(counter: Counter) -> NDArray[np.float64]:
             else:
                 of_pair = _of_numbers(of_all, k, m)
             found[x, y] = found[y, x] = of_pair
+    together = [[x] for x in numbers] if counter.missing else [numbers] if numbers else []
+    has_rows = bool(together) and counter.rows() is not None
+    for label in labels.tolist():
+        for some in together:
+            check_stopped()
+            nats = _of_levels_and_numbers(counter, label, some) if has_rows else math.nan
+            found[label, some] = found[some, label] = nats
     return found
 
 
@@ -74,3 +86,40 @@ def _of_numbers(moments: Moments, k: int, m: int) -> float:
         return 0.0
     rest = xx * yy - xy * xy
     return -0.5 * math.log(rest / (xx * yy)) if rest else math.inf
+
+
+def _of_levels_and_numbers(counter: Counter, label: int, numbers: Sequence[int]) -> list[float]:
+    """The information of a label and of each of some numbers, from exact sums."""
+    moments = counter.expanded_moments([label, *numbers])
+    levels = moments.blocks[label].tolist()
+    if not moments.n:
+        return [math.nan] * len(numbers)
+    rows = [int(sum_) for sum_ in moments.gram.entries(levels, [moments.size])[:, 0]]
+    rows.append(moments.n - sum(rows))
+    found = []
+    for x in numbers:
+        own = moments.blocks[x].tolist()
+        if not levels or not own:
+            found.append(0.0)
+            continue
+        cross = moments.cross([*levels, *own])
+        # The first level has no indicator; what all levels have together is 0.
+        apart = [row[-1] for row in cross[:-1]]
+        apart.append(-sum(apart))
+        between = sum(Fraction(a * a, n) for a, n in zip(apart, rows, strict=True))
+        found.append(information_of_share(between / (moments.n * cross[-1][-1])))
+    return found
+
+
+def information_of_share(share: Fraction | float) -> float:
+    """Return −½ ln(1 − share) of an explained share of variance; infinite where nothing is left.
+
+    Examples
+    --------
+    >>> information_of_share(0.75) == math.log(2), information_of_share(1.0)
+    (True, inf)
+    """
+    left = 1 - share
+    if left <= 0:
+        return math.inf
+    return -0.5 * (math.log(left) if share > 0.5 else math.log1p(-float(share)))

@@ -52,9 +52,9 @@ def conditional_step(
         target,
         labels,
         parents,
-        np.array([line.intercept for line in lines]),
+        np.array([line.intercept for line in lines], dtype=np.float64),
         np.array(slopes, dtype=np.float64).reshape(len(lines), len(parents)),
-        np.array([line.sd for line in lines]),
+        np.array([line.sd for line in lines], dtype=np.float64),
     )
 
 

@@ -83,9 +83,9 @@ def draw(
     *graphs
         For `losses`, the graphs to be compared.
     kind
-        "graph"; "matrix", a heat map of mutual information, strengths or couplings; "trace", the
-        score of a search by step; "strengths" of edges with their threshold; held-out "losses" of
-        graphs; "cpt", the distribution of a node given its parents, with its intervals; or
+        "graph"; "matrix", a heat map of mutual information, strengths, couplings or partial
+        correlations; "trace", the score of a search by step; "strengths" of edges with their
+        threshold; held-out "losses" of graphs; "cpt", the distribution of a node given its parents, with its intervals; or
         "classes", what the classes of a mixture are like.
     against
         A reference: how the edges of the graph differ from it is shown. Two DAGs are compared

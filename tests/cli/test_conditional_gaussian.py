@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 
 import numpy as np
 import pytest
@@ -145,8 +146,15 @@ def test_pictures(gml, folder):
     assert drawn.returncode == 0 and b"sex" in drawn.stdout
     plot = gml("draw", "m.json", "--kind", "cpt", "--node", "mass", "-f", "svg")
     assert b"mass given sex, age" in plot.stdout and b"30" in plot.stdout
-    assert "no closed form" in error_line(gml("draw", "m.json", "--weight", "mi"), 2)
-    assert "no closed form" in error_line(gml("draw", "--kind", "matrix", "m.json"), 4)
+    edges = gml("draw", "m.json", "--weight", "mi", "--no-bars").stdout.decode()
+    shown = float(re.search("sex --&gt; mass, mi ([0-9.]+)", edges)[1])
+    assert 0.1 < shown < 2
+    for words in (["m.json"], ["data.csv", *NUMERIC], ["m.json", "--data", "data.csv"]):
+        matrix = gml("draw", "--kind", "matrix", *words)
+        assert (matrix.returncode, matrix.stderr) == (0, b"")
+        titles = re.findall("<title>mass, sex: ([0-9.]+)", matrix.stdout.decode())
+        # The model has the means of the rows, and no dependence of sex and age.
+        assert float(titles[0]) == pytest.approx(shown, rel=0.1), words
 
 
 def test_folds_rank_graphs_by_density(gml, folder):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import gml as library
+from gml.pictures.plots.axes import figure
 from tests.command_line import GML, error_line
 from tests.gaussian_tables import named
 
@@ -62,6 +63,18 @@ def test_pictures_show_the_sign(gml, crops, tmp_path):
     assert b"partial correlation" in (tmp_path / "g.svg").read_bytes()
     for name in ("g.svg", "n.svg"):
         assert b"stroke-dasharray" in (tmp_path / name).read_bytes()
+
+
+def test_a_heat_map_of_partial_correlations(gml, crops, tmp_path):
+    assert gml("glasso", crops, "-q", "-o", "g.json").returncode == 0
+    done = gml("draw", "--kind", "matrix", "g.json")
+    assert (done.returncode, done.stderr) == (0, b"")
+    graph = library.read_graph(tmp_path / "g.json")
+    edge = next(graph.edges())
+    ends = ", ".join(sorted([graph.names[edge.source], graph.names[edge.target]]))
+    assert b"Partial correlation between" in done.stdout
+    shown = figure(edge.attributes["partial_correlation"])
+    assert f"<title>{ends}: {shown}<" in done.stdout.decode()
 
 
 def test_notears_prints_varsortability(gml, crops):

@@ -59,8 +59,51 @@ def test_of_numbers_and_of_both():
     assert found[0, 1] == pytest.approx(-0.5 * math.log(1 - r * r), rel=1e-12)
     assert found[0, 2] == math.inf
     assert found[0, 3] == 0
-    assert np.isnan(found[:4, 4]).all()
-    assert np.isnan(found[4, :4]).all()
+    assert found[4, 0] == found[0, 4] == pytest.approx(by_means(frame["label"], x), rel=1e-12)
+    assert found[4, 0] == found[4, 2]
+    assert found[4, 3] == 0
+
+
+def by_means(label, numbers):
+    """−½ ln of the share of the variance that is left within levels, by the definition."""
+    within = sum(part.var(ddof=0) * len(part) for _, part in pd.Series(numbers).groupby(label))
+    return -0.5 * math.log(within / (np.var(numbers) * len(numbers)))
+
+
+def test_of_a_label_with_a_number():
+    rng = np.random.default_rng(2)
+    label = rng.choice(list("abcd"), size=300, p=[0.6, 0.3, 0.08, 0.02])
+    far = 1e9 + rng.normal(size=300) + (label == "b")
+    frame = pd.DataFrame(
+        {"x": far, "label": label, "code": [ord(c) for c in label], "same": "only"},
+    )
+    found = matrix(frame, numeric=["x", "code"])
+    assert found[0, 1] == pytest.approx(by_means(label, far - 1e9), rel=1e-7)
+    assert found[1, 2] == math.inf
+    assert found[0, 3] == found[2, 3] == 0
+    turned = frame[frame.columns[::-1]].sample(frac=1, random_state=1)
+    np.testing.assert_array_equal(matrix(turned, numeric=["x", "code"])[::-1, ::-1], found)
+
+
+def test_of_two_levels_it_is_that_of_their_codes():
+    rng = np.random.default_rng(3)
+    code = rng.integers(0, 2, 80)
+    frame = pd.DataFrame({"a": code, "b": code, "x": rng.normal(size=80) + code})
+    found = matrix(frame, numeric=["a", "x"])
+    assert found[1, 2] == pytest.approx(found[0, 2], rel=1e-14)
+
+
+def test_a_label_and_a_number_with_gaps_are_compared_on_the_rows_that_both_have():
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({"x": rng.normal(size=60), "y": rng.normal(size=60)})
+    frame["label"] = list("aabbc") * 12
+    frame.loc[:9, "x"] = np.nan
+    frame.loc[50:, "label"] = None
+    found = matrix(frame, numeric=["x", "y"], missing="available")
+    both = frame[10:50]
+    assert found[0, 2] == pytest.approx(by_means(both["label"], both["x"]), rel=1e-12)
+    both = frame[:50]
+    assert found[1, 2] == pytest.approx(by_means(both["label"], both["y"]), rel=1e-12)
 
 
 def test_numbers_with_gaps_are_compared_on_the_rows_that_both_have():

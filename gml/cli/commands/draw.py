@@ -152,8 +152,8 @@ def command(
     reversed have colours and line styles of their own. PNG and PDF need the extra draw: pip install
     'gml[draw]'.
 
-    Other kinds have other sources: matrix, a table for mutual information, a graph with strengths
-    or an undirected model with couplings; trace, the file of --trace; strengths, a graph of gml
+    Other kinds have other sources: matrix, a table or a model for mutual information, a graph with
+    strengths or partial correlations, or an undirected model with couplings; trace, the file of --trace; strengths, a graph of gml
     average; losses, a table and graphs; cpt, a model, as fit-params --intervals makes it; classes,
     a model that gml mixture made.
     """

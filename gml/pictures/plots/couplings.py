@@ -1,4 +1,4 @@
-"""A heat map of the couplings of an undirected model, with a colour for each sign."""
+"""A heat map of numbers that edges have, such as couplings, with a colour for each sign."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from gml.pictures.plots.matrix import heat_map
 from gml.pictures.themes import LIGHT, Theme
 
 
-def coupling_map(graph: Graph, *, theme: Theme = LIGHT) -> Picture:
+def coupling_map(graph: Graph, quantity: str = "coupling", *, theme: Theme = LIGHT) -> Picture:
     """Return a heat map of the couplings of an undirected model; a pair without an edge is empty.
+
+    `quantity` is the attribute of edges that is shown, such as "partial_correlation".
 
     Examples
     --------
@@ -22,8 +24,9 @@ def coupling_map(graph: Graph, *, theme: Theme = LIGHT) -> Picture:
     """
     found = np.full((len(graph.names), len(graph.names)), np.nan)
     for edge in graph.edges():
-        value = number_in(edge.attributes, "coupling")
+        value = number_in(edge.attributes, quantity)
         if value is not None:
             found[edge.source, edge.target] = found[edge.target, edge.source] = value
     has_negative = bool((found < 0).any())
-    return heat_map(graph.names, found, quantity="coupling", theme=theme, signed=has_negative)
+    words = quantity.replace("_", " ")
+    return heat_map(graph.names, found, quantity=words, theme=theme, signed=has_negative)

@@ -22,10 +22,14 @@ if TYPE_CHECKING:
     from gml.model.markovnet import MarkovNet
 
 
+_PARTIAL = "partial_correlation"
+
+
 def draw_matrix(source: Any, data: Any, theme: Theme, how: Mapping[str, Any]) -> Picture:
     """Draw the mutual information of columns of a table or nodes of a model, or numbers of edges.
 
-    Those are strengths, or the couplings of an undirected model. A table is opened as `how` says.
+    Those are strengths, the couplings of an undirected model, or the partial correlations of `gml
+    glasso`. A table is opened as `how` says.
     """
     from gml.model.markovnet import COUPLING
     from gml.pictures.plots.couplings import coupling_map
@@ -37,6 +41,8 @@ def draw_matrix(source: Any, data: Any, theme: Theme, how: Mapping[str, Any]) ->
         numbers = {name for found in graph.attributes.values() for name in found}
         if graph.kind == "undirected" and COUPLING in numbers and "strength" not in numbers:
             return coupling_map(graph, theme=theme)
+        if graph.kind == "undirected" and _PARTIAL in numbers and "strength" not in numbers:
+            return coupling_map(graph, _PARTIAL, theme=theme)
         if given.model is not None:
             return _draw_implied(given.model, theme)
         if "strength" not in numbers:

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from gml.errors import UsageError, parameter, unknown_name
 from gml.graph.edge_numbers import number_in
 from gml.graph.graph import Edge, Graph
@@ -17,7 +15,6 @@ from gml.verbs.shared.graph_input import GivenGraph
 
 if TYPE_CHECKING:
     from gml.counts.counter import Counter
-    from gml.model.answer import Answer
     from gml.model.model import AskedModel
 
 
@@ -38,18 +35,12 @@ def weighted(given: GivenGraph, weight: str, counter: Counter | None) -> tuple[G
     known = _numbers_of(graph)
     if weight in known or not graph.n_edges:
         return graph, weight
-    if weight == "mi" and net is not None and net.is_mixed:
-        raise UsageError(
-            f"{parameter('weight', 'mi')}: the mutual information of a label and a number has no "
-            "closed form, and so a model of both shows none"
-        )
     if weight == "mi" and net is not None:
         return _with_implied_information(graph, net), weight
     if weight == "coefficient" and net is not None and net.is_gaussian:
         return _with_coefficients(graph, net), weight
     hints = {"mi": f"; {parameter('data')} gives it", "strength": "; gml average gives it"}
-    has_information = net is not None and not net.is_mixed
-    found = ["mi"] * has_information + ["coefficient"] * (net is not None and net.is_gaussian)
+    found = ["mi"] * (net is not None) + ["coefficient"] * (net is not None and net.is_gaussian)
     choices = dict.fromkeys(("auto", "none", *known, *found))
     raise UsageError(
         f"{parameter('weight')}: {unknown_name('numeric attribute', weight, choices)}"
@@ -95,27 +86,14 @@ def _with_coefficients(graph: Graph, net: AskedModel) -> Graph:
 
 def _with_implied_information(graph: Graph, net: AskedModel) -> Graph:
     """The graph, each edge with the mutual information that the model has for its nodes."""
+    from gml.model.implied_information import information_in
     from gml.model.query import query
 
     values = {}
     for edge in graph.edges():
         first, second = sorted([graph.names[edge.source], graph.names[edge.target]])
-        values[_pair(edge)] = _information(query(net, [first, second]), first, second)
+        values[_pair(edge)] = information_in(query(net, [first, second]))
     return _with_attribute(graph, "mi", values)
-
-
-def _information(answer: Answer, first: str, second: str) -> float:
-    from gml.model.answer import Joint, Moments
-
-    if isinstance(answer, Moments):
-        assert answer.correlations is not None
-        r = answer.correlations[first, second] or 0.0
-        return -0.5 * math.log1p(-r * r) if r * r < 1 else math.inf
-    assert isinstance(answer, Joint)
-    p = answer.table
-    apart = p.sum(axis=1, keepdims=True) * p.sum(axis=0, keepdims=True)
-    seen = p > 0
-    return max(0.0, float((p[seen] * np.log(p[seen] / apart[seen])).sum()))
 
 
 def _with_information(graph: Graph, counter: Counter) -> Graph:
