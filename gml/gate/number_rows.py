@@ -81,7 +81,7 @@ def number_rows(data: Dataset, labels: Collection[str] = ()) -> NumberRows:
         if variable.name in labels:
             columns[variable.name] = _codes_of(column)[numbers]
             continue
-        cells, found = _numbers_of(column, variable.levels, data)
+        cells, found = numbers_of(column, variable.levels, data)
         columns[variable.name], texts[variable.name] = cells[numbers], found
     order = order_of_rows(columns)
     return NumberRows(
@@ -125,9 +125,10 @@ def _codes_of(column: NDArray[Any]) -> Vector:
     return codes
 
 
-def _numbers_of(
-    column: NDArray[np.float64], levels: tuple[str, ...] | None, data: Dataset
+def numbers_of(
+    column: NDArray[Any], levels: tuple[str, ...] | None, data: Dataset
 ) -> tuple[Vector, Texts]:
+    """Return the numbers that the labels of a column spell, NaN for none, and cells without one."""
     if levels is None:
         return column, Texts({}, None)
     spelt = [number_of(level, data.decimal) for level in levels]

@@ -14,8 +14,6 @@ between the levels. Both are exact, as the first two moments are.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 

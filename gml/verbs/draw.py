@@ -85,8 +85,8 @@ def draw(
     kind
         "graph"; "matrix", a heat map of mutual information, strengths, couplings or partial
         correlations; "trace", the score of a search by step; "strengths" of edges with their
-        threshold; held-out "losses" of graphs; "cpt", the distribution of a node given its parents, with its intervals; or
-        "classes", what the classes of a mixture are like.
+        threshold; held-out "losses" of graphs; "cpt", the distribution of a node given its parents,
+        with its intervals; or "classes", what the classes of a mixture are like.
     against
         A reference: how the edges of the graph differ from it is shown. Two DAGs are compared
         arrow by arrow (`dag_shd` of `gml.compare`); beside another graph, a DAG stands for its

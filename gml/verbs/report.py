@@ -65,8 +65,9 @@ def report(
     data
         A path, a DataFrame, a Dataset or an engine, as for `gml.check`.
     model
-        A path, a BayesNet or a MarkovNet. The page of an undirected model has its fit, its
-        couplings and its factors instead of interventions, which need arrows.
+        A path, a BayesNet or a MarkovNet, of labels, of numbers or of both. The page of an
+        undirected model has its fit, its couplings and its factors instead of interventions, which
+        need arrows.
     test_log
         The file that `gml.pc(..., test_log=FILE)` wrote: why there is an edge, or none.
     strengths
@@ -112,7 +113,6 @@ def report(
         CheckSettings(alpha=alpha, threads=threads),
         inputs.path("baseline", baseline),
     )
-    _require_one_kind(run)
     run.require_agreement(options, reading)
     net = run.net
     # Files that are wrong are said to be before the data are read.
@@ -133,7 +133,7 @@ def report(
     with reporter().phase("scoring"):
         scores = scores_of(net, counter, columns, folds, threads)
     with reporter().phase("mutual information"):
-        information = information_of(counter, is_gaussian=net.is_gaussian)
+        information = information_of(net, counter)
     with reporter().phase("making the page"):
         content = ReportContent(
             title=title or f"{_short(data, 'data')} and {_short(model, 'model')}",
@@ -198,12 +198,3 @@ def _short(given: object, otherwise: str) -> str:
         return otherwise
     name = os.fspath(given)
     return place(name) if name == "-" else Path(name).name or name
-
-
-def _require_one_kind(run: CheckRun) -> None:
-    """Refuse a model of labels and numbers together, for which there is no page."""
-    if run.net.is_mixed:
-        raise CannotAnswer(
-            f"{run.model} has both labels and numbers, and a report takes models of one kind; gml "
-            "check holds rows against it"
-        )

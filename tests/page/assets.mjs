@@ -5,6 +5,7 @@ export const FILES = [
   "factors.js",
   "inference.js",
   "gaussian.js",
+  "mixed.js",
   "pieces.js",
   "changes.js",
   "edges.js",

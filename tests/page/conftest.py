@@ -11,6 +11,7 @@ import pytest
 
 import gml
 from tests.command_line import run_here
+from tests.page.mixed_model import flats
 from tests.places import ROOT
 from tests.scripts import script
 
@@ -79,6 +80,15 @@ def numbers(tmp_path_factory: pytest.TempPathFactory) -> Written:
     write(folder, "fit-params", "numbers.csv", "g.dot", "--gaussian", "-o", "model.json")
     write(folder, "report", "numbers.csv", "model.json", "-o", "numbers.html")
     return Written(folder / "numbers.html", gml.read_model(folder / "model.json"))
+
+
+@pytest.fixture(scope="session")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> Written:
+    """A page of a model of labels and numbers."""
+    folder = tmp_path_factory.mktemp("mixed")
+    gml.write_model(flats(), folder / "model.json")
+    write(folder, "report", ROOT / "sample_data/flats.csv", "model.json", "-o", "mixed.html")
+    return Written(folder / "mixed.html", gml.read_model(folder / "model.json"))
 
 
 @pytest.fixture(scope="session")

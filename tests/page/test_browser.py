@@ -13,6 +13,7 @@ from selenium.webdriver.common.keys import Keys
 
 import gml
 from tests.page.conftest import EVIL
+from tests.page.make_mixed import CASES
 from tests.places import ROOT
 from tests.scripts import script
 
@@ -45,16 +46,18 @@ def expected(net, evidence, do):
     known = {**evidence, **do}
     wanted = [name for name in net.names if name not in known]
     answer = gml.query(net, wanted, evidence, do, each=len(wanted) > 1)
-    if net.is_gaussian:
-        found = {(name,): answer[name] for name in wanted}
-        return found | {(name,): (value, 0.0) for name, value in known.items()}
-    return {
-        (variable.name, level): float(level == known[variable.name])
-        if variable.name in known
-        else answer[variable.name][level]
-        for variable in net.variables
-        for level in variable.levels
-    }
+    found = {}
+    for name, levels in ((variable.name, variable.levels) for variable in net.variables):
+        if levels is None:
+            answered = None if name in known else answer[name]
+            moments = answered if net.is_gaussian else answered and (answered.mean, answered.sd)
+            found[name,] = moments or (known[name], 0.0)
+            continue
+        for level in levels:
+            found[name, level] = (
+                float(level == known[name]) if name in known else answer[name][level]
+            )
+    return found
 
 
 def far(found, wanted):
@@ -170,6 +173,35 @@ def test_models_of_numbers(browser, numbers, evidence, do):
     browser.get(numbers.path.as_uri())
     tell(browser, evidence, do)
     settles(browser, expected(numbers.net, evidence, do))
+
+
+@pytest.mark.parametrize("evidence,do", CASES)
+def test_models_of_labels_and_numbers(browser, mixed, evidence, do):
+    browser.get(mixed.path.as_uri())
+    tell(browser, evidence, do)
+    settles(browser, expected(mixed.net, evidence, do))
+
+
+def test_the_regressions_of_a_number_and_its_mixture(browser, mixed):
+    browser.get(mixed.path.as_uri())
+    element(browser, "#graph-view", node="rent").click()
+    panel = browser.find_element(By.ID, "node-panel").text
+    assert "Regressions of rent, by its labels" in panel
+    assert "A mixture of 9 normal distributions, by the labels." in panel
+    line = mixed.net.cpd("rent").regressions[0]
+    district, condition = (variable.levels[0] for variable in mixed.net.cpd("rent").label_parents)
+    (row,) = [line for line in panel.splitlines() if line.startswith(f"{district} {condition} ")]
+    intercept, slope, sd, rows = (
+        float(cell.replace("−", "-")) for cell in row.split(f"{condition} ")[1].split()
+    )
+    assert rows == line.n
+    assert intercept == pytest.approx(line.intercept, rel=1e-3)
+    assert slope == pytest.approx(line.coefficients[0], rel=1e-3)
+    assert sd == pytest.approx(line.sd, rel=1e-2)
+    tell(browser, {"district": "centre"}, {})
+    assert "P(evidence) = " in browser.find_element(By.ID, "evidence-panel").text
+    tell(browser, {"size": 60.0}, {})
+    assert "ln density of the evidence" in browser.find_element(By.ID, "evidence-panel").text
 
 
 def test_clearing_gives_the_prior_back(browser, asia):

@@ -82,7 +82,7 @@ def test_labels_and_numbers():
     at = names.index
     assert found[at("age"), at("mass")] == pytest.approx(-0.5 * math.log(1 - r * r), rel=1e-12)
     for label, groups in (("sex", [[0, 1, 2], [3, 4, 5]]), ("place", [[0, 3], [1, 4], [2, 5]])):
-        for name, (mean, own), total in (("age", age, variance[0]), ("mass", mass, variance[1])):
+        for name, (mean, _), total in (("age", age, variance[0]), ("mass", mass, variance[1])):
             means = [weight[g] @ mean[g] / weight[g].sum() for g in groups]
             centre = weight @ mean
             between = sum(

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import gml
 from gml.errors import parameter, with_flags
-from gml.pictures.page.posteriors import junction_cells, posteriors_of
+from gml.pictures.page.posteriors import junction_cells, number_groups, posteriors_of
 from gml.pictures.page.scripts import ASSETS, script, styles
 from tests.report_pages import ParsedPage
 
@@ -597,6 +597,92 @@ def test_columns_without_a_row_in_common(numbers, monkeypatch):
     text = found.text("information")
     assert "1 pair of columns has no rows in common" in text
     assert re.findall(r"(\w) – (\w) ([\d.]+)", text) == [("x", "z", "0.5"), ("y", "z", "0.25")]
+
+
+@pytest.fixture(scope="module")
+def flats():
+    rows = pd.read_csv("sample_data/flats.csv")
+    edges = [("district", "-->", "size"), ("condition", "-->", "heating"), ("size", "-->", "rent")]
+    graph = gml.Graph.from_edges(list(rows.columns), [*edges, ("district", "-->", "rent")])
+    return rows, gml.fit(rows, graph, numeric=["size", "rent", "heating"], intervals=0.9)
+
+
+def test_models_of_labels_and_numbers(flats):
+    rows, net = flats
+    found = ParsedPage(gml.report(rows, net).html)
+    inference = found.facts["inference"]
+    assert (inference["mode"], inference["why"]) == ("exact", None)
+    answer = net.query()
+    assert inference["prior"]["parking"] == list(answer["parking"].values())
+    assert inference["prior"]["rent"] == {"mean": answer["rent"].mean, "sd": answer["rent"].sd}
+    nodes = {node["id"]: node for node in found.facts["model"]["nodes"]}
+    assert nodes["rent"]["parents"] == ["district", "size"]
+    lines = net.cpd("rent").regressions
+    assert nodes["rent"]["regressions"] == [
+        {
+            "intercept": line.intercept,
+            "coefficients": list(line.coefficients),
+            "sd": line.sd,
+            "n": line.n,
+        }
+        for line in lines
+    ]
+    assert nodes["parking"]["cpt"] == net.cpt("parking").table.tolist()
+    edges = {(edge["source"], edge["target"]): edge for edge in found.facts["graph"]["edges"]}
+    slopes = [line.coefficients[0] for line in lines]
+    assert edges["size", "rent"]["coefficients"] == [min(slopes), max(slopes)]
+    assert edges["size", "rent"]["coefficient"] is None
+    groups = rows.groupby("district")["rent"]
+    left = (groups.var(ddof=0) * groups.size()).sum() / (rows["rent"].var(ddof=0) * len(rows))
+    assert edges["district", "rent"]["mi"] == pytest.approx(-0.5 * math.log(left), rel=1e-9)
+    assert edges["district", "rent"]["coefficients"] is None
+    low, high = lines[0].intervals[1]
+    assert f"{slopes[0]:.6g} ({low:.6g} to {high:.6g})" in found.text("regressions")
+    assert "bic-cg" in found.text("scores") and "Held-out loss: " in found.text("scores")
+    mean, sd = answer["rent"].mean, answer["rent"].sd
+    assert f"the model expects {mean:.6g} ± {sd:.6g}" in found.text("data")
+    assert "−½ ln(1 − η²)" in found.text("information")
+    assert "6 mixed nodes, 4 edges" in found.text("graph")
+    assert "PASS" in found.html or "FAIL" in found.html
+
+
+def test_a_mixed_page_does_not_depend_on_the_order_of_rows_and_columns(flats):
+    rows, net = flats
+    other = rows.sample(frac=1, random_state=0)[rows.columns[::-1]]
+    one, two = (gml.report(table, net).html for table in (rows, other))
+    assert without_places(one) == without_places(two)
+
+
+def test_cells_of_a_mixed_table_that_are_no_numbers_are_missing(flats):
+    rows, net = flats
+    rows = rows.astype({"rent": object})
+    rows.loc[3, "rent"] = "unknown"
+    found = ParsedPage(gml.report(rows, net).html)
+    assert "values are missing, and a score needs complete rows" in found.text("scores")
+    assert "district – rent" in found.text("information")
+
+
+def test_a_mixed_model_with_too_many_configurations_shows_what_holds_without_evidence():
+    labels = [gml.Variable(f"l{k}", tuple("abcdef")) for k in range(6)]
+    tables = [gml.CPT(label, (), np.full((1, 6), 1 / 6)) for label in labels]
+    numbers = []
+    for k, label in enumerate(labels):
+        number = gml.Variable(f"x{k}", None)
+        above = tuple(each.variable for each in numbers[-1:])
+        lines = tuple(
+            gml.LinearGaussian(number, above, float(j), (1.0,) * len(above), 1.0) for j in range(6)
+        )
+        numbers.append(gml.ConditionalGaussian(number, (label, *above), lines))
+    net = gml.BayesNet((*tables, *numbers))
+    assert number_groups(net) == [
+        ([f"x{k}" for k in range(6)], [f"l{k}" for k in range(6)]),
+    ]
+    found = posteriors_of(net)
+    assert found.mode == "precomputed" and found.given is None
+    assert "46,656 configurations of labels, too many" in found.why
+    assert found.prior["l0"] == pytest.approx([1 / 6] * 6)
+    assert found.prior["x1"]["mean"] == pytest.approx(5.0)
+    assert found.prior["x1"]["sd"] == pytest.approx(math.sqrt(2 * (35 / 12 + 1)))
 
 
 def test_the_order_of_rows_and_columns_has_no_effect(asia, sample_data):

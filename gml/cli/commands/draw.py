@@ -153,9 +153,9 @@ def command(
     'gml[draw]'.
 
     Other kinds have other sources: matrix, a table or a model for mutual information, a graph with
-    strengths or partial correlations, or an undirected model with couplings; trace, the file of --trace; strengths, a graph of gml
-    average; losses, a table and graphs; cpt, a model, as fit-params --intervals makes it; classes,
-    a model that gml mixture made.
+    strengths or partial correlations, or an undirected model with couplings; trace, the file of
+    --trace; strengths, a graph of gml average; losses, a table and graphs; cpt, a model, as
+    fit-params --intervals makes it; classes, a model that gml mixture made.
     """
     from gml.verbs.draw import draw, graph_in_text, graph_to_draw, model_for_evidence
 

@@ -50,12 +50,12 @@ class Information:
     """How much each two columns say about one another, in nats.
 
     It is infinite where one column of numbers follows from the other, and NaN where no row has
-    both.
+    both. `kind` is that of the columns: "labels", "numbers" or "both".
     """
 
     names: tuple[str, ...]
     values: NDArray[np.float64]
-    is_gaussian: bool = False
+    kind: str = "labels"
 
     @functools.cached_property
     def _places(self) -> dict[str, int]:

@@ -21,6 +21,7 @@ from gml.pictures.page.sections.data import data_section
 from gml.pictures.page.sections.graph import graph_section, interventions_section
 from gml.pictures.page.sections.information import information_section
 from gml.pictures.page.sections.provenance import provenance_section
+from gml.pictures.page.sections.regressions import regressions_section
 from gml.pictures.page.sections.scores import scores_section
 from gml.pictures.page.sections.section import Section
 from gml.pictures.page.sections.strengths import strengths_section
@@ -97,7 +98,8 @@ def _sections_of_model(net: BayesNet | MarkovNet) -> list[Section]:
     """What only a model with arrows, or only one without them, has."""
     if isinstance(net, MarkovNet):
         return [fit_section(net), couplings_section(net), factors_section(net)]
-    return [interventions_section(net)]
+    regressions = [regressions_section(net)] if net.is_gaussian or net.is_mixed else []
+    return [interventions_section(net), *regressions]
 
 
 def _head(content: ReportContent, code: str) -> Markup:

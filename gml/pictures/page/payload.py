@@ -18,7 +18,7 @@ from gml.graph.edge_numbers import Directions
 from gml.graph.graph import Edge
 from gml.model.markovnet import COUPLING, MarkovNet
 from gml.model.network import CPT, Cpd
-from gml.model.regressions import LinearGaussian
+from gml.model.regressions import ConditionalGaussian, LinearGaussian
 from gml.pictures.layout.geometry import Layout, Link, Route, Size
 from gml.pictures.layout.layered import layered
 from gml.pictures.layout.packing import gridded
@@ -112,7 +112,7 @@ def _model(content: ReportContent, *, computes: bool) -> dict[str, Any]:
     """
     net = content.net
     if not isinstance(net, MarkovNet):
-        return {"nodes": [_node(cpd, computes=computes) for cpd in net.cpds]}
+        return {"nodes": [node_facts(cpd, computes=computes) for cpd in net.cpds]}
     factors = [
         {
             "scope": [variable.name for variable in factor.scope],
@@ -127,24 +127,29 @@ def _model(content: ReportContent, *, computes: bool) -> dict[str, Any]:
     return {"nodes": nodes, "factors": factors}
 
 
-def _node(cpd: Cpd, *, computes: bool) -> dict[str, Any]:
-    """What the page knows of a node; of a large table only what it computes with."""
+def node_facts(cpd: Cpd, *, computes: bool) -> dict[str, Any]:
+    """Return what the page knows of a node; of a large table only what it computes with."""
     about = {"id": cpd.variable.name, "parents": [parent.name for parent in cpd.parents]}
     if isinstance(cpd, LinearGaussian):
-        return about | {
-            "gaussian": {
-                "intercept": cpd.intercept,
-                "coefficients": list(cpd.coefficients),
-                "sd": cpd.sd,
-            }
-        }
-    # A report of labels and numbers together is refused before anything is laid out.
+        return about | {"gaussian": _line(cpd)}
+    if isinstance(cpd, ConditionalGaussian):
+        is_large = cpd.n_parameters > _MOST_SHOWN and not computes
+        lines = None if is_large else [_line(line) | {"n": line.n} for line in cpd.regressions]
+        return about | {"regressions": lines}
     assert isinstance(cpd, CPT)
     is_large = cpd.table.size > _MOST_SHOWN
     return about | {
         "levels": list(cpd.variable.levels or ()),
         "cpt": None if is_large and not computes else cpd.table.tolist(),
         "counts": None if cpd.counts is None or is_large else cpd.counts.tolist(),
+    }
+
+
+def _line(line: LinearGaussian) -> dict[str, Any]:
+    return {
+        "intercept": line.intercept,
+        "coefficients": list(line.coefficients),
+        "sd": line.sd,
     }
 
 
@@ -204,7 +209,7 @@ def _edges(
     names = content.net.names
     averaged = content.strengths
     places = {frozenset((p.x, p.y)): k for k, p in enumerate(_pairs_of_edges(content))}
-    coefficients = _coefficients(content)
+    coefficients, ranges = _coefficients(content), _ranges_of_coefficients(content)
     found = []
     for edge, route in zip(edges, routes, strict=True):
         source, target = names[edge.source], names[edge.target]
@@ -220,6 +225,7 @@ def _edges(
                 "below": averaged is not None and averaged.is_below(source, target),
                 **_directions(None if strength is None else strength.towards(target)),
                 "coefficient": coefficients.get((source, target)),
+                "coefficients": ranges.get((source, target)),
                 "coupling": edge.attributes.get(COUPLING),
                 "tests": places.get(frozenset((source, target))),
             }
@@ -246,6 +252,17 @@ def _coefficients(content: ReportContent) -> dict[tuple[str, str], float]:
         if isinstance(cpd, LinearGaussian)
         for parent, coefficient in zip(cpd.parents, cpd.coefficients, strict=True)
     }
+
+
+def _ranges_of_coefficients(content: ReportContent) -> dict[tuple[str, str], list[float]]:
+    """The smallest and the largest coefficient of a number in regressions that labels choose."""
+    found = {}
+    for cpd in getattr(content.net, "cpds", ()):
+        if isinstance(cpd, ConditionalGaussian):
+            for k, parent in enumerate(cpd.number_parents):
+                each = [line.coefficients[k] for line in cpd.regressions]
+                found[parent.name, cpd.variable.name] = [min(each), max(each)]
+    return found
 
 
 def _path(route: Route) -> str:

@@ -5,10 +5,15 @@ million cells: that takes a browser a fraction of a second per click, as long as
 model itself are not too large to send. For larger models the answers
 to each single observation and each single intervention are computed here, as long as they are few
 enough and each is quick enough; for still larger ones only what holds without evidence.
+
+Of labels and numbers together, a page adds to the junction tree the labels of each group of numbers
+that edges connect, as one clique, and has a network of numbers for each configuration of it. If
+these are too many, only what holds without evidence is shown.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +27,8 @@ from gml.model.gaussian import gaussian_posterior
 from gml.model.inference import Inference
 from gml.model.junction_tree import JunctionTree, build_tree
 from gml.model.markovnet import MarkovNet
+from gml.model.mixed.inference import MixedInference
+from gml.model.network import CPT
 from gml.model.reach import excludes, is_beyond_doubles, log_span
 from gml.model.undirected.terms import Terms
 from gml.name_order import NameOrder
@@ -37,6 +44,10 @@ MOST_ANSWERS = 300_000
 _MOST_WORK = 4_000_000_000
 """Cells of the junction tree times questions."""
 _PRIOR_BYTES = 1 << 28
+_MOST_NETWORKS = 20_000
+"""Networks of numbers, one per configuration of labels, that a page asks at each click."""
+_MOST_STEPS = 20_000_000
+"""Such networks times the cubes of their nodes."""
 
 Shares = list[float]
 Answers = dict[str, dict[str, dict[str, Shares] | None]]
@@ -76,6 +87,8 @@ def posteriors_of(net: BayesNet | MarkovNet) -> Posteriors:
             for k, name in enumerate(known.names)
         }
         return Posteriors("exact", None, moments)
+    if isinstance(net, BayesNet) and net.is_mixed:
+        return _of_both(net)
     cells = junction_cells(net)
     prior = _prior(net)
     parameters = sum(factor.table.size for factor in net.factors)
@@ -102,6 +115,90 @@ def posteriors_of(net: BayesNet | MarkovNet) -> Posteriors:
         asked += " or one intervention"
     why = f"{too_large}: answers to {asked} at a time are shown."
     return Posteriors("precomputed", why, prior, *_single_answers(net))
+
+
+def _of_both(net: BayesNet) -> Posteriors:
+    """What a page about a model of labels and numbers needs."""
+    groups = number_groups(net)
+    sizes = {variable.name: len(variable.levels or ()) for variable in net.variables}
+    configurations = [math.prod(sizes[name] for name in labels) for _, labels in groups]
+    work = sum(
+        count * len(numbers) ** 3
+        for (numbers, _), count in zip(groups, configurations, strict=True)
+    )
+    prior = _prior_of_both(net)
+    shown = "only what holds without evidence is shown; gml query answers."
+    if None in prior.values():
+        shown = "not all distributions are shown; gml query answers."
+    if sum(configurations) > _MOST_NETWORKS or work > _MOST_STEPS:
+        why = (
+            f"The numbers of this model depend on {sum(configurations):,} configurations of "
+            f"labels, too many to compute with in a page: {shown}"
+        )
+    elif _label_cells(net, [labels for _, labels in groups]) > MOST_CELLS:
+        why = f"The junction tree of this model is too large to compute with in a page: {shown}"
+    elif net.n_parameters > MOST_PARAMETERS:
+        why = f"This model has {net.n_parameters:,} parameters, too many for a page: {shown}"
+    else:
+        return Posteriors("exact", None, prior)
+    return Posteriors("precomputed", why, prior)
+
+
+def number_groups(net: BayesNet) -> list[tuple[list[str], list[str]]]:
+    """Return the numbers that edges between numbers connect, with the labels they depend on."""
+    numbers = [cpd for cpd in net.cpds if cpd.variable.is_continuous]
+    group = {cpd.variable.name: {cpd.variable.name} for cpd in numbers}
+    for cpd in numbers:
+        for parent in cpd.parents:
+            if parent.is_continuous and group[parent.name] is not group[cpd.variable.name]:
+                joined = group[cpd.variable.name] | group[parent.name]
+                group |= dict.fromkeys(joined, joined)
+    found = []
+    for members in {id(each): each for each in group.values()}.values():
+        labels = {
+            parent.name
+            for cpd in numbers
+            if cpd.variable.name in members
+            for parent in cpd.parents
+            if not parent.is_continuous
+        }
+        found.append((sorted(members), sorted(labels)))
+    return found
+
+
+def _label_cells(net: BayesNet, further: Sequence[Sequence[str]]) -> int:
+    """The cells of the junction tree of the labels, in which further sets of them are together."""
+    names = sorted(v.name for v in net.variables if not v.is_continuous)
+    rank = {name: k for k, name in enumerate(names)}
+    sizes = [len(net.variables[net.index(name)].levels or ()) for name in names]
+    scopes = [
+        [rank[parent.name] for parent in (*cpd.parents, cpd.variable)]
+        for cpd in net.cpds
+        if isinstance(cpd, CPT)
+    ]
+    scopes += [[rank[name] for name in labels] for labels in further if labels]
+    tree = build_tree(scopes, sizes, [range(len(sizes))])
+    return sum(map(tree.cells, tree.cliques))
+
+
+def _prior_of_both(net: BayesNet) -> dict[str, Any]:
+    """Shares of labels, means and deviations of numbers; None where they do not fit."""
+    found: dict[str, Any] = dict.fromkeys(net.names)
+    try:
+        given = MixedInference(net, max_memory=_PRIOR_BYTES).given({})
+    except CannotAnswer:
+        return found
+    for variable in net.variables:
+        name = variable.name
+        try:
+            if variable.is_continuous:
+                known = given.number(name)
+                found[name] = {"mean": known.mean, "sd": known.sd}
+            else:
+                found[name] = given.label(name).tolist()
+        except CannotAnswer:
+            continue
+    return found
 
 
 def junction_cells(net: BayesNet | MarkovNet) -> int:

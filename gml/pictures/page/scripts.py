@@ -10,6 +10,7 @@ ASSETS = (
     "factors.js",
     "inference.js",
     "gaussian.js",
+    "mixed.js",
     "pieces.js",
     "changes.js",
     "edges.js",

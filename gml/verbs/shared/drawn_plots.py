@@ -86,12 +86,13 @@ def _draw_implied(net: BayesNet | MarkovNet, theme: Theme) -> Picture:
 
 
 def counter_for(given: GivenGraph, data: Any, how: Mapping[str, Any]) -> Counter:
-    """Open data for the nodes of a graph, with the levels that it declares."""
+    """Open data for the nodes of a graph, with the levels and numbers that it declares."""
+    is_gaussian = len(given.numeric()) == len(given.graph.names)
     return open_data(
         data,
         used=given.columns(),
-        declared=declared_columns([given]),
-        undeclared="numbers" if given.numeric() else "labels",
+        declared=replace(declared_columns([given]), numeric=given.numeric()),
+        undeclared="numbers" if is_gaussian else "labels",
         takes_numbers=parameter("numeric"),
         **how,
     )

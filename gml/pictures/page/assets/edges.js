@@ -179,6 +179,10 @@
     else if (edge.mi) facts.push(`mutual information unknown: ${edge.mi}`);
     if (edge.coupling != null) facts.push(`coupling ${gml.brief(edge.coupling)}`);
     if (edge.coefficient != null) facts.push(`coefficient ${gml.brief(edge.coefficient)}`);
+    if (edge.coefficients) {
+      const [low, high] = edge.coefficients.map(gml.brief);
+      facts.push(`coefficients from ${low} to ${high}, by the labels`);
+    }
     const pair = edge.tests == null ? null : tests?.pairs[edge.tests];
     if (pair) facts.push(gml.shown(pair.why));
     return facts;

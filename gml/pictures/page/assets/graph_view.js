@@ -17,6 +17,8 @@
   // On paper smaller letters can be read.
   const PAPER_SCALE = 0.4;
   const MOST_ROWS = 5;
+  // Parts of a mixture around which its curve is drawn in more detail.
+  const MOST_PARTS = 12;
   const [HEADER, BELOW] = [24, 6];
   // A change that tints a node as much as any can.
   const MOST_CHANGE = 0.5;
@@ -126,8 +128,43 @@
     return [low - room, high + room];
   }
 
+  /** Return where to look at the density of a mixture: evenly, and around each of its parts. */
+  function densityPlaces(parts, [low, high]) {
+    const places = Array.from({ length: 121 }, (_, k) => low + ((high - low) * k) / 120);
+    const heavy = [...parts].sort((a, b) => b.weight - a.weight).slice(0, MOST_PARTS);
+    for (const { mean, sd } of heavy) {
+      for (let z = -3; z <= 3; z += 0.5) places.push(mean + z * sd);
+    }
+    return places.filter((x) => x >= low && x <= high).sort((a, b) => a - b);
+  }
+
+  /** Return the density of a mixture over a range, as a path in a box; points are spikes. */
+  function densityPath({ parts, sd }, prior, range, left, top, width, height) {
+    const [low, high] = range;
+    const at = (x, y) => `${(left + width * ((x - low) / (high - low))).toFixed(1)},${y.toFixed(1)}`;
+    const bottom = top + height;
+    const spread = parts.filter((part) => part.sd > 0);
+    const places = densityPlaces(spread, range);
+    // In units of the highest point of a bell with the deviation of the prior, as for single bells.
+    const heights = places.map((x) =>
+      spread.reduce((sum, part) => {
+        const z = (x - part.mean) / part.sd;
+        return sum + part.weight * ((prior.sd || sd) / part.sd) * Math.exp((-z * z) / 2);
+      }, 0),
+    );
+    const scale = Math.min(0.7 * height, height / Math.max(...heights, 1e-300));
+    const curve = places.map((x, k) => at(x, bottom - scale * heights[k]));
+    const spikes = parts
+      .filter((part) => !(part.sd > 0))
+      .map(({ mean }) => `M${at(mean, bottom)} L${at(mean, top)}`);
+    return [...(spread.length ? [`M${curve.join(" L")}`] : []), ...spikes].join(" ");
+  }
+
   /** Return a bell over a range, as a path in a box; a spike if nothing varies. */
-  function bellPath({ mean, sd }, prior, [low, high], left, top, width, height) {
+  function bellPath(known, prior, range, left, top, width, height) {
+    if (known.parts) return densityPath(known, prior, range, left, top, width, height);
+    const { mean, sd } = known;
+    const [low, high] = range;
     const place = (z) => left + width * ((z - low) / (high - low));
     const bottom = top + height;
     const at = (x, y) => `${x.toFixed(1)},${y.toFixed(1)}`;

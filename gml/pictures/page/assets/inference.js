@@ -16,7 +16,8 @@
  * What is known of a node is {kind: "observed" | "set", value}; an answer says what follows.
  *
  * @typedef {Map<string, {kind: string, value: string | number}>} Evidence
- * @typedef {{shares: number[]} | {mean: number, sd: number}} Posterior
+ * @typedef {{shares: number[]} | {mean: number, sd: number, parts?: object[]}} Posterior
+ *   `parts` are those of a mixture of normal distributions, each {weight, mean, sd}
  * @typedef {{why: string | null, logEvidence: number, posteriors: Map<string, Posterior>}} Answer
  *   `why` says why there are no posteriors
  */
@@ -141,8 +142,9 @@
      * @param {object[]} nodes with id, levels, parents and cpt, as in model JSON
      * @param {{scope: string[], table: number[]}[] | undefined} factors in place of the tables of
      *   nodes; the last variable of a scope is the fastest
+     * @param {string[][]} scopes of further factors, which `ask` takes; each is inside a clique
      */
-    constructor(nodes, factors) {
+    constructor(nodes, factors, scopes = []) {
       this.nodes = [...nodes].sort((a, b) => gml.compareNames(a.id, b.id));
       this.numberOf = new Map(this.nodes.map((node, variable) => [node.id, variable]));
       this.sizes = this.nodes.map((node) => node.levels.length);
@@ -154,9 +156,12 @@
         const sizes = scope.map((k) => this.sizes[k]);
         return { scope, sizes, values: Float64Array.from(table) };
       });
-      const scopes = this.tables.map((table) => table.scope);
-      this.cliques = buildForest(this.nodes.length, scopes);
-      this.tableHome = smallestHomes(this.cliques, scopes, this.sizes);
+      this.further = this.tables.length;
+      const asked = scopes.map((names) => names.map((name) => this.numberOf.get(name)));
+      this.tables.push(...asked.map((scope) => gml.ones(scope, this.sizes)));
+      const all = this.tables.map((table) => table.scope);
+      this.cliques = buildForest(this.nodes.length, all);
+      this.tableHome = smallestHomes(this.cliques, all, this.sizes);
       this.tenants = this.cliques.map(() => []);
       this.tableHome.forEach((c, table) => this.tenants[c].push(table));
       this.home = smallestHomes(
@@ -234,10 +239,15 @@
 
     /**
      * @param {Evidence} evidence
-     * @returns {Answer}
+     * @param {?Float64Array[]} weights the values of the further factors, densities above 0; none
+     *   if they are 1
+     * @returns {Answer} with `joints`, the posterior of the scope of each further factor
      */
-    ask(evidence) {
-      const tables = this.initial(evidence);
+    ask(evidence, weights = null) {
+      const weighted = this.tables.map((table, k) => {
+        return k < this.further ? table : { ...table, values: weights?.[k - this.further] };
+      });
+      const tables = this.initial(evidence, weights ? weighted : this.tables);
       const logEvidence = this.calibrate(tables) - this.logTotal;
       // Neither a number nor a limit where the tables by themselves are beyond the arithmetic.
       if (!(logEvidence > -Infinity)) return this.refuse(evidence);
@@ -247,7 +257,12 @@
         gml.normalise(shares);
         posteriors.set(id, { shares: Array.from(shares) });
       });
-      return { why: null, logEvidence, posteriors };
+      const joints = this.tables.slice(this.further).map(({ scope }, k) => {
+        const { values } = gml.sumOnto(tables[this.tableHome[this.further + k]], scope);
+        gml.normalise(values);
+        return values;
+      });
+      return { why: null, logEvidence, posteriors, joints };
     }
   }
 
@@ -292,6 +307,13 @@
     return Array.isArray(written) ? { shares: written } : written;
   }
 
+  /** Return what computes posteriors for a model: of labels, of numbers, or of both. */
+  function exactEngine({ nodes, factors }) {
+    if (nodes.every(({ levels }) => levels)) return new JunctionTree(nodes, factors);
+    if (nodes.some(({ levels }) => levels)) return new gml.MixedNet(nodes);
+    return new gml.GaussianNet(nodes);
+  }
+
   /**
    * Return what answers for a model.
    *
@@ -301,10 +323,7 @@
    */
   function makeEngine({ model, inference }) {
     if (inference.mode === "exact") {
-      const numbers = model.nodes.some((node) => node.gaussian);
-      const exact = numbers
-        ? new gml.GaussianNet(model.nodes)
-        : new JunctionTree(model.nodes, model.factors);
+      const exact = exactEngine(model);
       const kinds = model.factors ? ["observed"] : ["observed", "set"];
       return { ask: (evidence) => exact.ask(evidence), kinds, single: false };
     }

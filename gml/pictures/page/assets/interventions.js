@@ -104,7 +104,7 @@
         const [one, other] = [seen.posteriors.get(name), done.posteriors.get(name)];
         return one.shares ? this.shareRows(name, one, other) : momentRows(name, one, other);
       });
-      const unit = this.nodes.get(id).levels ? ", percentage points" : "";
+      const unit = differenceUnit([...this.nodes.values()]);
       const answers = ["observed", "set", `difference${unit}`];
       const headings = ["node", "", ...answers.map((text) => ({ number: text }))];
       const caption = `What differs between observing ${what} and setting it, most first`;
@@ -142,6 +142,15 @@
     }
   }
 
+  /** Return what the differences of shares are in, where there are any. */
+  function differenceUnit(nodes) {
+    const labels = nodes.filter(({ levels }) => levels);
+    if (!labels.length) return "";
+    return labels.length === nodes.length
+      ? ", percentage points"
+      : " (of shares: percentage points)";
+  }
+
   function momentRows(name, seen, done) {
     const decimals = gml.decimalsOf([seen, done]);
     const scale = Math.max(seen.sd, done.sd);
@@ -158,7 +167,7 @@
     );
   }
 
-  Object.assign(gml, { compareDoing, firstChoice, worthAsking, InterventionsView });
+  Object.assign(gml, { compareDoing, differenceUnit, firstChoice, worthAsking, InterventionsView });
 })();
 
 if (typeof module !== "undefined") module.exports = gml;

@@ -44,7 +44,6 @@
     constructor(payload, find) {
       const { model, graph } = payload;
       this.nodes = new Map(model.nodes.map((node) => [node.id, node]));
-      this.isDensity = model.nodes.some((node) => !node.levels);
       this.engine = gml.makeEngine(payload);
       this.evidence = new Map();
       this.answer = this.engine.ask(this.evidence);
@@ -202,6 +201,12 @@
     changes() {
       const choose = (id) => this.choose(id);
       return gml.changeList(this.nodes, this.prior, this.answer, this.evidence, choose);
+    }
+
+    /** Whether the evidence has a density, as observed numbers have, and no probability. */
+    get isDensity() {
+      const known = [...this.evidence];
+      return known.some(([id, { kind }]) => kind === "observed" && !this.nodes.get(id).levels);
     }
 
     statusText() {

@@ -121,6 +121,9 @@
         ["", { number: "prior" }, { number: "now" }],
         [row("mean", "mean"), row("standard deviation", "sd")],
       );
+      const count = posterior?.parts?.length;
+      const said = `A mixture of ${count} normal distributions, by the labels.`;
+      const about = count ? [gml.html("p", { class: "note" }, said)] : [];
       const input = gml.html("input", {
         id: "node-value",
         type: "number",
@@ -142,12 +145,13 @@
       if (known) buttons.push(gml.button("Forget", {}, () => this.act(known.kind, node.id, null)));
       const label = gml.html("label", { for: "node-value" }, "value");
       const controls = gml.html("div", { class: "controls" }, label, input, ...buttons);
-      return gml.html("div", {}, moments, controls);
+      return gml.html("div", {}, moments, ...about, controls);
     }
 
     /** What a node is like given its parents; nothing where edges have no arrows. */
     given(node) {
-      if (!node.levels) return regression(node);
+      if (node.gaussian) return regression(node);
+      if (!node.levels) return this.regressions(node);
       return this.graph.kind === "undirected" ? null : this.cpt(node);
     }
 
@@ -163,7 +167,7 @@
           const count = counts ? [" ", gml.html("small", {}, gml.brief(counts[k]))] : [];
           return gml.html("td", { class: "number" }, gml.fraction(share), ...count);
         });
-        return gml.html("tr", {}, ...this.configuration(node, place), ...cells);
+        return gml.html("tr", {}, ...this.configuration(node.parents, place), ...cells);
       });
       const about = node.counts ? `${caption}, with counts of rows` : caption;
       const levels = node.levels.map((level) => ({ number: gml.shown(level) }));
@@ -176,9 +180,38 @@
       return gml.html("div", {}, whole, more);
     }
 
-    configuration(node, place) {
+    /** The regressions of a number: a row per configuration of the labels among its parents. */
+    regressions(node, most = MOST_TABLE_ROWS) {
+      const name = `Regressions of ${gml.shown(node.id)}`;
+      if (node.regressions == null) {
+        return gml.html("p", { class: "note" }, `${name}: there are too many to show.`);
+      }
+      const labels = node.parents.filter((id) => this.levelsOf.get(id));
+      const numbers = node.parents.filter((id) => !this.levelsOf.get(id));
+      const counted = node.regressions.some(({ n }) => n != null);
+      const rows = node.regressions.slice(0, most).map((line, place) => {
+        const decimals = gml.decimalsOf([{ mean: line.intercept, sd: line.sd }]);
+        const texts = [
+          gml.decimal(line.intercept, decimals),
+          ...line.coefficients.map(gml.brief),
+          gml.decimal(line.sd, decimals),
+          ...(counted ? [line.n == null ? "none" : gml.brief(line.n)] : []),
+        ];
+        return gml.html("tr", {}, ...this.configuration(labels, place), ...texts.map(gml.number));
+      });
+      const terms = ["intercept", ...numbers.map(gml.shown), "error, sd", ...(counted ? ["rows"] : [])];
+      const headings = [...labels.map(gml.shown), ...terms.map((text) => ({ number: text }))];
+      const whole = gml.scrolling(name, gml.table(`${name}, by its labels`, headings, rows));
+      if (node.regressions.length <= most) return whole;
+      const more = gml.button(`Show all ${node.regressions.length} rows`, {}, () => {
+        whole.parentElement.replaceWith(this.regressions(node, Infinity));
+      });
+      return gml.html("div", {}, whole, more);
+    }
+
+    configuration(labels, place) {
       const cells = [];
-      for (const parent of [...node.parents].reverse()) {
+      for (const parent of [...labels].reverse()) {
         const levels = this.levelsOf.get(parent);
         cells.unshift(gml.heading(levels[place % levels.length]));
         place = Math.floor(place / levels.length);
@@ -312,24 +345,23 @@
 
   // ------------------------------------------------------------------ all posteriors
 
-  /** A table of all posteriors: what changed most comes first, and names in order where all is equal. */
+  /**
+   * Tables of all posteriors, one for labels and one for numbers: what changed most comes first, and
+   * names in order where all is equal.
+   */
   class PosteriorPanel {
     constructor(root, { model }, prior) {
       this.prior = prior;
       this.names = model.nodes.map(({ id }) => id).sort(gml.compareNames);
       const nodes = new Map(model.nodes.map((node) => [node.id, node]));
       this.rows = this.names.flatMap((id) => this.rowsOf(nodes.get(id), prior.get(id)));
-      const numbers = model.nodes.some((node) => !node.levels);
-      const headings = numbers
-        ? ["prior mean", "prior sd", "mean now", "sd now", "change of mean"]
-        : ["prior", "now", "change, percentage points"];
-      const columns = headings.map((text) => ({ number: text }));
-      columns.unshift(...(numbers ? ["node"] : ["node", "level"]));
-      if (!numbers) columns.push("");
-      const rows = this.rows.map(({ row }) => row);
-      root.replaceChildren(
-        gml.scrolling("Table of all posteriors", gml.table("All posteriors", columns, rows)),
+      const kinds = [true, false].map((isLabel) =>
+        this.rows.filter(({ node }) => Boolean(node.levels) === isLabel),
       );
+      const [labels, numbers] = kinds;
+      const names = labels.length && numbers.length ? [" of labels", " of numbers"] : ["", ""];
+      const tables = kinds.map((rows, k) => rows.length && posteriorTable(rows, names[k]));
+      root.replaceChildren(...tables.filter(Boolean));
     }
 
     rowsOf(node, prior) {
@@ -365,7 +397,7 @@
       const before = this.rows.map(({ row }) => row);
       this.rows.sort((a, b) => place.get(a.node.id) - place.get(b.node.id));
       if (this.rows.some(({ row }, k) => row !== before[k])) {
-        before[0].parentElement.append(...this.rows.map(({ row }) => row));
+        for (const { row } of this.rows) row.parentElement.append(row);
       }
     }
 
@@ -389,6 +421,20 @@
         if (meter) meter.firstChild.style.width = `${100 * (now ?? 0)}%`;
       }
     }
+  }
+
+  /** Return the table of all posteriors of nodes of one kind. */
+  function posteriorTable(rows, name) {
+    const isLabel = Boolean(rows[0].node.levels);
+    const headings = isLabel
+      ? ["prior", "now", "change, percentage points"]
+      : ["prior mean", "prior sd", "mean now", "sd now", "change of mean"];
+    const columns = headings.map((text) => ({ number: text }));
+    columns.unshift(...(isLabel ? ["node", "level"] : ["node"]));
+    if (isLabel) columns.push("");
+    const made = rows.map(({ row }) => row);
+    const table = gml.table(`All posteriors${name}`, columns, made);
+    return gml.scrolling(`Table of all posteriors${name}`, table);
   }
 
   /** Return a share now, and its change. */

@@ -61,6 +61,9 @@ def _column(column: Column, prior: Any) -> Markup:
         lines.append(
             f"from {_number(found.smallest)} to {_number(found.largest)}, median {_number(median)}"
         )
+    if isinstance(prior, dict):
+        mean, sd = _number(prior["mean"]), _number(prior["sd"])
+        lines.append(f"the model expects {mean} ± {sd}")
     return tag(
         "figure",
         tag("figcaption", label(column.name)),

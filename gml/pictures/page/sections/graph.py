@@ -22,7 +22,7 @@ def graph_section(
 ) -> Section:
     """Return the interactive graph, with the panels beside it, and why no edges are in it."""
     net = content.net
-    sort = "numeric" if net.is_gaussian else "discrete"
+    sort = "mixed" if net.is_mixed else "numeric" if net.is_gaussian else "discrete"
     size = (
         f"{counted(len(net.names), f'{sort} node')}, {counted(net.graph.n_edges, 'edge')}, "
         f"{counted(net.n_parameters, 'parameter')}."

@@ -26,8 +26,14 @@ def information_section(content: ReportContent) -> Section:
         about = paragraph("The data have fewer than two columns of the model.")
         return Section("information", "Mutual information", (about,))
     said = "In nats, from the data; 0 says that two columns are independent."
-    if found.is_gaussian:
+    if found.kind == "numbers":
         said = "In nats, −½ ln(1 − r²) of the correlation r of two columns, from the data."
+    if found.kind == "both":
+        said += (
+            " Of two columns of numbers it is −½ ln(1 − r²), with their correlation r; of labels "
+            "and numbers −½ ln(1 − η²), where η² is the share of the variance that lies between "
+            "the levels. These two see what means do, not spreads."
+        )
     drawn = _most_informative(found)
     if len(drawn.names) < len(found.names):
         said += (
@@ -63,7 +69,7 @@ def _most_informative(found: Information) -> Information:
     chosen = sorted(range(len(found.names)), key=lambda k: (-most[k], found.names[k]))
     kept = sorted(chosen[:_MOST_COLUMNS])
     names = tuple(found.names[k] for k in kept)
-    return Information(names, found.values[np.ix_(kept, kept)], found.is_gaussian)
+    return Information(names, found.values[np.ix_(kept, kept)], found.kind)
 
 
 def _strongest(content: ReportContent, found: Information) -> Markup:

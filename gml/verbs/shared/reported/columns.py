@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from gml.counts.counter import Counter, TableSet
 from gml.counts.memory import MemoryCounter
 from gml.data.dataset import Dataset, Variable
 from gml.data.number_summary import NumberValues
 from gml.gate.checked_data import CheckedData
-from gml.gate.number_rows import number_rows
+from gml.gate.number_rows import number_rows, numbers_of
 from gml.gate.settings import Context
 from gml.independence.mutual_information import mutual_information
 from gml.model.bayesnet import BayesNet
@@ -20,17 +21,33 @@ _BINS = 24
 
 
 def engine_of(net: BayesNet | MarkovNet, checked: CheckedData, threads: int | None) -> Counter:
-    """Return the engine over the rows; for a model of numbers, over the numbers in them.
+    """Return the engine over the rows; columns of numbers in the model have the numbers in them.
 
     A check reads such columns as text, in which cells that are no numbers can be told; here these
     are missing.
     """
     rows = checked.counter.rows()
-    if not net.is_gaussian or rows is None:
+    if rows is None or not (net.is_gaussian or net.is_mixed):
         return checked.counter
+    if net.is_mixed:
+        return MemoryCounter(_with_numbers(net, rows), threads=threads)
     found = number_rows(rows).columns
     variables = tuple(Variable(name, None) for name in found)
     return MemoryCounter(Dataset(variables, tuple(found.values())), threads=threads)
+
+
+def _with_numbers(net: BayesNet | MarkovNet, rows: Dataset) -> Dataset:
+    """The rows, with numbers in the columns that have numbers in the model."""
+    numeric = {variable.name for variable in net.variables if variable.is_continuous}
+    variables = tuple(
+        Variable(variable.name, None) if variable.name in numeric else variable
+        for variable in rows.variables
+    )
+    columns = tuple(
+        numbers_of(column, variable.levels, rows)[0] if variable.name in numeric else column
+        for variable, column in zip(rows.variables, rows.columns, strict=True)
+    )
+    return replace(rows, variables=variables, columns=columns)
 
 
 def columns_of(net: BayesNet | MarkovNet, counter: Counter, context: Context) -> tuple[Column, ...]:
@@ -83,9 +100,12 @@ def histogram(values: NumberValues) -> Histogram:
     return Histogram((*edges, high), values.counts_between(edges[1:]))
 
 
-def information_of(counter: Counter, *, is_gaussian: bool) -> Information | None:
+def information_of(net: BayesNet | MarkovNet, counter: Counter) -> Information | None:
     """Return the mutual information of each two columns; None where there are no two."""
-    chosen = [v.name for v in counter.variables if v.is_continuous == is_gaussian]
+    chosen = [
+        v.name for v in counter.variables if net.is_mixed or v.is_continuous == net.is_gaussian
+    ]
     if len(chosen) < 2:
         return None
-    return Information(tuple(chosen), mutual_information(counter.select(chosen)), is_gaussian)
+    kind = "both" if net.is_mixed else "numbers" if net.is_gaussian else "labels"
+    return Information(tuple(chosen), mutual_information(counter.select(chosen)), kind)

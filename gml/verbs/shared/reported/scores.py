@@ -26,6 +26,7 @@ from gml.verbs.shared.graph_input import GivenGraph
 
 _OF_LABELS = ("loglik", "bic", "bdeu")
 _OF_NUMBERS = ("loglik-g", "bic-g", "bge")
+_OF_BOTH = ("loglik-cg", "bic-cg", "aic-cg")
 _BY_LIKELIHOOD = ("loglik", "aic", "bic")
 _MOST_CELLS = 20_000
 """Cells of the junction tree of an undirected model that is fitted for each fold."""
@@ -49,7 +50,7 @@ def scores_of(
     # Values that the model does not know are levels here, so the graph may not declare any.
     graph = GivenGraph(replace(net.graph, levels={}, numeric=()), "the model", net)
     how: dict[str, Any] = {
-        "score": _OF_NUMBERS if net.is_gaussian else _OF_LABELS,
+        "score": _OF_BOTH if net.is_mixed else _OF_NUMBERS if net.is_gaussian else _OF_LABELS,
         # The score of an undirected model has no parts by node.
         "per_node": not isinstance(net, MarkovNet),
         "threads": threads,
