@@ -17,6 +17,9 @@ for Q's error, the term is ½((m² + r·r)/τ² − 1) − ln(σ/τ). A node tha
 parents in one network has no density to compare: the term is 0 if it does so in both and in the
 same way, otherwise infinite.
 
+Labels and numbers together: labels as above, as they have no parents but labels, and numbers by
+their moments under P given labels, which are exact: mixed/divergence.py.
+
 With an undirected model on either side there are no terms of nodes: undirected/divergence.py.
 """
 
@@ -28,11 +31,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.errors import CannotAnswer, GraphError, listing, quote
+from gml.errors import GraphError, listing, quote
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 from gml.model.clique_marginals import CliqueMarginals
 from gml.model.gaussian import ROUNDING, errors_of
 from gml.model.markovnet import MarkovNet
+from gml.model.mixed.divergence import NumberDivergence
 from gml.model.undirected.divergence import undirected_divergence
 from gml.name_order import NameOrder
 
@@ -81,13 +85,10 @@ def kl_divergence(
         whole, excluded = undirected_divergence(p, q, max_memory=max_memory)
         return Divergence({}, whole, excluded)
     if p.is_mixed:
-        raise CannotAnswer(
-            "the divergence of networks of labels and numbers together is not computed; their "
-            "graphs can be compared, and their densities on rows with gml score --holdout"
-        )
+        return Divergence(_of_both(p, q, max_memory))
     if p.is_gaussian:
         return Divergence(_of_numbers(p, q))
-    return Divergence(_of_levels(p, q, max_memory))
+    return Divergence(_of_levels(p, q, CliqueMarginals(p, max_memory=max_memory)))
 
 
 def require_same_variables(p: BayesNet | MarkovNet, q: BayesNet | MarkovNet) -> None:
@@ -113,8 +114,7 @@ def require_same_variables(p: BayesNet | MarkovNet, q: BayesNet | MarkovNet) -> 
 # ---------------------------------------------------------------------- levels
 
 
-def _of_levels(p: BayesNet, q: BayesNet, max_memory: int | None) -> dict[str, float]:
-    under_p = CliqueMarginals(p, max_memory=max_memory)
+def _of_levels(p: BayesNet, q: BayesNet, under_p: CliqueMarginals) -> dict[str, float]:
     levels = {variable.name: variable.levels or () for variable in p.variables}
     found = {}
     for name in p.names:
@@ -151,6 +151,17 @@ def _expected(weights: Table, above: Table, below: Table) -> float:
     if not b.all():
         return math.inf
     return math.fsum((w * (np.log(a) - np.log(b))).tolist())
+
+
+# ---------------------------------------------------------------------- both
+
+
+def _of_both(p: BayesNet, q: BayesNet, max_memory: int | None) -> dict[str, float]:
+    labels = [BayesNet(tuple(cpd for cpd in net.cpds if isinstance(cpd, CPT))) for net in (p, q)]
+    under_p = CliqueMarginals(labels[0], max_memory=max_memory)
+    found = _of_levels(*labels, under_p)
+    numbers = NumberDivergence(p, q, under_p, max_memory=max_memory)
+    return {name: found[name] if name in found else numbers.term(name) for name in p.names}
 
 
 # ---------------------------------------------------------------------- numbers

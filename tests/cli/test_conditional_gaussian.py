@@ -68,8 +68,20 @@ def test_what_cannot_hold_or_take_the_model_says_so(gml, folder):
     assert b"DOT does not hold the tables" in gml("convert", "m.json", "x.dot").stderr
     assert gml("convert", "m.json", "x.graphml").returncode == 0
     assert "over labels" in error_line(gml("convert", "m.json", "u.json", "--to", "undirected"), 3)
-    compared = gml("compare", "m.json", "m.json")
-    assert compared.returncode == 0 and b"no KL" in compared.stderr
+
+
+def test_divergence(gml, folder):
+    fitted(gml, "-o", "m.json").check_returncode()
+    same = gml("compare", "m.json", "m.json")
+    assert (same.returncode, same.stderr) == (0, b"")
+    assert b"kl          0 nats" in same.stdout
+    (folder / "empty.dot").write_text("digraph { sex; age; mass }")
+    gml("fit-params", "data.csv", "empty.dot", *NUMERIC, "-o", "e.json").check_returncode()
+    pair = json.loads(gml("compare", "m.json", "e.json", "-f", "json").stdout)["pairs"][0]
+    assert pair["kl"]["nodes"].keys() == {"sex", "age", "mass"}
+    assert (pair["kl"]["nodes"]["sex"], pair["kl"]["nodes"]["age"]) == (0, 0)
+    # The mass has nearly the variance of the rows in both, and σ within groups in the first alone.
+    assert 1 < pair["kl"]["total"] < 3
 
 
 def test_rows(gml, folder):

@@ -12,7 +12,7 @@ labels that it needs come just before it.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -145,11 +145,16 @@ class _Front:
         )
         self.labels.remove(node)
 
-    def moments(self, number: int) -> tuple[float, float]:
-        axes = tuple(range(self._p.ndim))
-        _, mean, covariance = _mixed(self._p, self._mean, self._covariance, axes)
-        at = self.numbers.index(number)
-        return float(mean[at]), math.sqrt(max(0.0, float(covariance[at, at])))
+    def moments(self, numbers: Sequence[int], labels: Sequence[int]) -> tuple[Array, Array, Array]:
+        """The table of the labels that are left, with means and covariances of numbers."""
+        at = [self.numbers.index(k) for k in numbers]
+        axes = [self.labels.index(k) for k in labels]
+        n = len(axes)
+        return (
+            self._p.transpose(axes),
+            self._mean[..., at].transpose([*axes, n]),
+            self._covariance[..., at, :][..., at].transpose([*axes, n, n + 1]),
+        )
 
 
 def _mixed(
@@ -165,34 +170,35 @@ def _mixed(
     return np.squeeze(total, axes), np.squeeze(centre, axes), mixed
 
 
+Steps = tuple[Sequence[PosteriorStep], Sequence[LineStep]]
+
+
 def posterior_moments(
-    net: RankedNetwork,
-    steps: tuple[Sequence[PosteriorStep], Sequence[LineStep]],
-    number: int,
-    max_memory: int | None,
+    net: RankedNetwork, steps: Steps, number: int, max_memory: int | None
 ) -> tuple[float, float]:
     """Return the mean and the standard deviation of a number in a network of the posterior."""
+    _, mean, covariance = moments_given(net, steps, [number], [], max_memory)
+    return float(mean[0]), math.sqrt(max(0.0, float(covariance[0, 0])))
+
+
+def moments_given(
+    net: RankedNetwork,
+    steps: Steps,
+    numbers: Sequence[int],
+    labels: Sequence[int],
+    max_memory: int | None,
+) -> tuple[Array, Array, Array]:
+    """Return the table of labels, and means and covariances of numbers in each of its cells."""
+    pinned = {*numbers, *labels}
     tables, lines = steps
-    parents = {step.node: set(step.parents) for step in tables}
-    parents |= {step.node: {*step.labels, *step.parents} for step in lines}
     step_of: dict[int, PosteriorStep | LineStep] = {step.node: step for step in tables}
     step_of |= {step.node: step for step in lines}
-    needed: set[int] = set()
-    waiting = [number]
-    while waiting:
-        node = waiting.pop()
-        if node not in needed:
-            needed.add(node)
-            waiting += parents[node]
-    children: dict[int, set[int]] = {node: set() for node in needed}
-    for node in needed:
-        for parent in parents[node]:
-            children[parent].add(node)
+    parents, children = _families(steps, pinned)
     front, done = _Front(net.sizes), set[int]()
-    labels_in_order = [step.node for step in tables if step.node in needed]
+    labels_in_order = [step.node for step in tables if step.node in children]
 
     def added_with(node: int) -> list[int]:
-        """A number, and before it all labels that it depends on and that are not there yet."""
+        """A node, and before it all labels that it depends on and that are not there yet."""
         wanted: set[int] = set()
         waiting = [node]
         while waiting:
@@ -204,17 +210,19 @@ def posterior_moments(
     def price(node: int) -> tuple[int, int]:
         new = added_with(node)
         then = done.union(new)
-        kept = {k for k in (*front.labels, *front.numbers, *new) if children[k] - then}
-        labels = {k for k in kept if k in net.tables}
-        return front.cells(labels, kept - labels), node
+        there = (*front.labels, *front.numbers, *new)
+        kept = {k for k in there if k in pinned or children[k] - then}
+        of_labels = {k for k in kept if k in net.tables}
+        return front.cells(of_labels, kept - of_labels), node
 
-    while number not in done:
+    while pinned - done:
         ready = [
             k
-            for k in needed - done
+            for k in children.keys() - done
             if k in net.regressions and all(j in done or j in net.tables for j in parents[k])
         ]
-        for node in added_with(min(ready, key=price)):
+        # Labels that no number needs come last.
+        for node in added_with(min(ready or pinned - done, key=price)):
             check_stopped()
             _require_room(net, front, node, max_memory)
             step = step_of[node]
@@ -224,9 +232,30 @@ def posterior_moments(
                 front.add_label(step)
             done.add(node)
             for k in [*front.numbers, *front.labels]:
-                if k != number and not children[k] - done:
+                if k not in pinned and not children[k] - done:
                     front.drop(k)
-    return front.moments(number)
+    return front.moments(numbers, labels)
+
+
+def _families(
+    steps: Steps, wanted: Iterable[int]
+) -> tuple[dict[int, set[int]], dict[int, set[int]]]:
+    """The parents of each node, and the children of those that are needed to know some nodes."""
+    tables, lines = steps
+    parents = {step.node: set(step.parents) for step in tables}
+    parents |= {step.node: {*step.labels, *step.parents} for step in lines}
+    needed: set[int] = set()
+    waiting = list(wanted)
+    while waiting:
+        node = waiting.pop()
+        if node not in needed:
+            needed.add(node)
+            waiting += parents[node]
+    children: dict[int, set[int]] = {node: set() for node in needed}
+    for node in needed:
+        for parent in parents[node]:
+            children[parent].add(node)
+    return parents, children
 
 
 def _require_room(net: RankedNetwork, front: _Front, node: int, max_memory: int | None) -> None:

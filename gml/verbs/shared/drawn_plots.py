@@ -9,11 +9,12 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from gml.counts.counter import Counter
+from gml.data.options import names_of
 from gml.errors import GraphError, UsageError, parameter, unknown_name
 from gml.pictures.picture import Picture
 from gml.pictures.themes import Theme
 from gml.progress import reporter
-from gml.verbs.shared.data_input import is_data, is_path, open_data
+from gml.verbs.shared.data_input import is_data, is_path, is_read, open_data
 from gml.verbs.shared.drawn_graph import READABLE_NODES, graph_to_draw, refuse_picture
 from gml.verbs.shared.graph_input import GivenGraph, declared_columns
 
@@ -87,11 +88,14 @@ def _draw_implied(net: BayesNet | MarkovNet, theme: Theme) -> Picture:
 
 def counter_for(given: GivenGraph, data: Any, how: Mapping[str, Any]) -> Counter:
     """Open data for the nodes of a graph, with the levels and numbers that it declares."""
-    is_gaussian = len(given.numeric()) == len(given.graph.names)
+    numbers = given.numeric()
+    is_gaussian = len(numbers) == len(given.graph.names)
+    if numbers and not is_gaussian and is_read(data):
+        how = {**how, "numeric": [*names_of("numeric", how.get("numeric") or ()), *numbers]}
     return open_data(
         data,
         used=given.columns(),
-        declared=replace(declared_columns([given]), numeric=given.numeric()),
+        declared=replace(declared_columns([given]), numeric=numbers),
         undeclared="numbers" if is_gaussian else "labels",
         takes_numbers=parameter("numeric"),
         **how,
