@@ -72,8 +72,11 @@ def mutual_information(counter: Counter) -> NDArray[np.float64]:
     for label in labels.tolist():
         for some in together:
             check_stopped()
-            nats = _of_levels_and_numbers(counter, label, some) if has_rows else math.nan
-            found[label, some] = found[some, label] = nats
+            if has_rows:
+                found[label, some] = _of_levels_and_numbers(counter, label, some)
+            else:
+                found[label, some] = np.nan
+            found[some, label] = found[label, some]
     return found
 
 

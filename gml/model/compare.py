@@ -157,9 +157,11 @@ def _expected(weights: Table, above: Table, below: Table) -> float:
 
 
 def _of_both(p: BayesNet, q: BayesNet, max_memory: int | None) -> dict[str, float]:
-    labels = [BayesNet(tuple(cpd for cpd in net.cpds if isinstance(cpd, CPT))) for net in (p, q)]
-    under_p = CliqueMarginals(labels[0], max_memory=max_memory)
-    found = _of_levels(*labels, under_p)
+    labels_of_p, labels_of_q = (
+        BayesNet(tuple(cpd for cpd in net.cpds if isinstance(cpd, CPT))) for net in (p, q)
+    )
+    under_p = CliqueMarginals(labels_of_p, max_memory=max_memory)
+    found = _of_levels(labels_of_p, labels_of_q, under_p)
     numbers = NumberDivergence(p, q, under_p, max_memory=max_memory)
     return {name: found[name] if name in found else numbers.term(name) for name in p.names}
 

@@ -26,6 +26,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gml.model.clique_marginals import CliqueMarginals
 from gml.model.gaussian import ROUNDING
@@ -54,14 +55,13 @@ class NumberDivergence:
         self._q = _same_levels(RankedNetwork(q), self._p)
         self._labels = labels
         self._max_memory = max_memory
-        self._place = {k: at for at, k in enumerate(self._p.order)}
 
     def term(self, name: str) -> float:
         """Return the term of a number."""
         check_stopped()
         x = self._p.rank[name]
         needed = self._p.ancestors([x, *self._q[x].numbers])
-        numbers = sorted((k for k in needed if k in self._p.regressions), key=self._place.get)  # type: ignore[arg-type]
+        numbers = [k for k in self._p.order if k in needed and k in self._p.regressions]
         around = {j for k in numbers for j in self._p.regressions[k].labels}
         over = sorted(around.union(self._q[x].labels))
         cells = math.prod(self._p.sizes[k] for k in over)
@@ -99,8 +99,8 @@ class NumberDivergence:
             size = size + np.abs(by) * reach
         length = np.sqrt(np.square(r).sum(axis=-1))
         still = np.abs(m) + length <= ROUNDING * size
-        sds = (_over(own.sd, own.labels, over) for own in (of_p, of_q))
-        return _expected(weight, m, length, *sds, still)
+        sd_p, sd_q = (_over(own.sd, own.labels, over) for own in (of_p, of_q))
+        return _expected(weight, m, length, sd_p, sd_q, still)
 
     # ------------------------------------------------------------------ moments
 
@@ -121,15 +121,15 @@ class NumberDivergence:
         size = size + np.abs(by * spread).sum(axis=-1)
         # Cancelled squares leave the root of what cancelled sums do.
         still = np.abs(m) + length <= math.sqrt(ROUNDING) * size
-        sds = (_over(own.sd, own.labels, given) for own in (of_p, of_q))
-        return _expected(weight, m, length, *sds, still)
+        sd_p, sd_q = (_over(own.sd, own.labels, given) for own in (of_p, of_q))
+        return _expected(weight, m, length, sd_p, sd_q, still)
 
     def _steps(self) -> Steps:
         """P itself, as steps from parents to children."""
         tables = [
-            PosteriorStep(k, own.labels, own.table.reshape(-1, own.table.shape[-1]))
+            PosteriorStep(k, table.labels, table.table.reshape(-1, self._p.sizes[k]))
             for k in self._p.order
-            if (own := self._p.tables.get(k)) is not None
+            if (table := self._p.tables.get(k)) is not None
         ]
         lines = [
             LineStep(
@@ -182,13 +182,18 @@ def _differences(p: Regression, q: Regression, over: Sequence[int]) -> Mapping[i
 
 
 def _expected(
-    weight: Array, m: Array, length: Array, sd_p: Array, sd_q: Array, still: Array
+    weight: Array,
+    m: Array,
+    length: Array,
+    sd_p: Array,
+    sd_q: Array,
+    still: NDArray[np.bool_],
 ) -> float:
     """Σ weight · (½((m² + length²)/sd_q² − 1) − ln(sd_p/sd_q)) over cells with weight."""
     held = weight > 0
-    w, m, r, of_p, of_q, follows = (
-        np.broadcast_to(figures, weight.shape)[held]
-        for figures in (weight, m, length, sd_p, sd_q, still)
+    follows = np.broadcast_to(still, weight.shape)[held]
+    w, m, r, of_p, of_q = (
+        np.broadcast_to(figures, weight.shape)[held] for figures in (weight, m, length, sd_p, sd_q)
     )
     exact = (of_p == 0) & (of_q == 0)
     if ((of_p == 0) != (of_q == 0)).any() or (exact & ~follows).any():
