@@ -43,8 +43,8 @@ class CPT:
 
     `counts`, if known, are the rows seen behind each cell (a row of zeros: never seen), and
     `intervals` the bounds of each cell, of shape (configurations, levels, 2). A table fitted to
-    incomplete rows has `expected_counts` too: how all rows would fall, if the model held (a row of
-    zeros: nothing speaks of it); its `counts` are the rows that observe the whole family, and None
+    incomplete rows has `expected_counts` too: how all rows would fall, if the model held; its
+    `counts` are the rows that observe the whole family, and None
     where that has a hidden node; nobody saw the values of a node that is `hidden`.
 
     Examples
@@ -104,11 +104,13 @@ class CPT:
     def seen(self) -> NDArray[np.bool_] | None:
         """Which configurations of the parents were seen in the data, if the counts are known.
 
-        One that only incomplete rows may have had was seen if EM expects some of them in it.
+        One that only incomplete rows may have had was seen if EM expects some of them in it, and
+        they say something about it: else it stays uniform.
         """
         seen: NDArray[np.bool_]
         if self.expected_counts is not None:
-            seen = self.expected_counts.sum(axis=1) > _NEVER_EXPECTED
+            silent = (self.table == 1.0 / self.n_levels).all(axis=1)
+            seen = (self.expected_counts.sum(axis=1) > _NEVER_EXPECTED) & ~silent
             return seen if self.counts is None else seen | (self.counts != 0).any(axis=1)
         if self.counts is None:
             return None

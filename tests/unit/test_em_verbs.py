@@ -148,6 +148,17 @@ def test_a_report_has_no_number_that_json_cannot_hold():
 # ---------------------------------------------------------------------- scores
 
 
+def test_equivalent_graphs_have_one_score_where_nothing_speaks_of_a_configuration():
+    # Of the rows with a = y nobody saw b.
+    frame = pd.DataFrame({"a": ["x"] * 20 + ["y"] * 10, "b": ["u"] * 12 + ["v"] * 8 + [None] * 10})
+    arcs = [("a", "-->", "b"), ("b", "-->", "a")]
+    graphs = [gml.Graph.from_edges(("a", "b"), [arc]) for arc in arcs]
+    found = gml.score(frame, graphs, score=["bdeu", "bic"], missing="em", **FEW)
+    for name in ("bdeu", "bic"):
+        assert found[0].scores[name] == pytest.approx(found[1].scores[name], abs=1e-9)
+    assert found[0].scores["bdeu"] == pytest.approx(-38.607246, abs=1e-6)
+
+
 def test_cheeseman_and_stutz_by_their_formula():
     rows = Dataset.from_frame(holes(), missing="available")
     found = fit_em(CHAIN, rows, method="bayes", ess=2.0)

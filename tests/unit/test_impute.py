@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import gml
+from gml.errors import CannotAnswer
 from gml.model.em.parameter_draws import parameter_draws
 from gml.model.imputation import Imputer
 
@@ -152,6 +153,14 @@ def test_multiple_imputations_have_parameters_of_their_own(asia):
 def test_odd_requests_are_refused(asia, how, message):
     with pytest.raises(gml.UsageError, match=message):
         gml.impute(pd.DataFrame({"xray": ["yes", None]}), asia, **how)
+
+
+def test_draws_need_every_number_of_the_model(flats):
+    without = gml.read(
+        "sample_data/flats.csv", columns=["district", "condition", "size"], numeric=["size"]
+    )
+    with pytest.raises(CannotAnswer, match="no column 'rent'"):
+        next(parameter_draws(flats, without, 1))
 
 
 def test_a_table_without_nodes_is_refused(asia):

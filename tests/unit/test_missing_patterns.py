@@ -110,7 +110,7 @@ def test_it_keeps_its_level_and_sees_gaps_that_depend_on_labels():
     ("frame", "why"),
     [
         ({"x": [1.0, 2.0, 4.0], "y": [1.0, 0.5, 2.0]}, "nothing is missing"),
-        ({"x": [1.0, None, 4.0], "y": [1.0, 1.0, 1.0]}, "y"),
+        ({"x": [1.0, None, 4.0], "y": [1.0, 1.0, 1.0]}, "in the same columns"),
         ({"x": [1.0, None, None], "y": [None, None, None]}, "no values"),
     ],
 )
@@ -140,3 +140,10 @@ def test_profiles_show_patterns_and_are_schemas_all_the_same(gml, tmp_path):
     assert again.returncode == 0
     refused = gml("profile", table, "--missing-patterns", "-f", "csv")
     assert refused.returncode == 2 and b"one row per column" in refused.stderr
+
+
+def test_a_number_of_one_value_takes_no_part():
+    frame = air()
+    one = little_test(read(frame, numeric=list(frame)))
+    constant = frame.assign(Month=5.0)
+    assert little_test(read(constant, numeric=list(constant))) == one

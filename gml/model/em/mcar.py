@@ -9,7 +9,7 @@ in n_j rows and p_j columns,
 
 is about χ² with Σ pⱼ − p degrees of freedom. (Little gives Σ the divisor n − 1 instead of n; the
 programs that people compare with do not.) A label of s levels that occur is s − 1 indicators,
-which are seen or missing together. Rows in which nothing was seen take no part. A large p is no
+which are seen or missing together; a column of one value has none, and takes no part. Rows in which nothing was seen take no part. A large p is no
 proof: means may be equal where spreads or relations differ, and what depends on the missing value
 itself shows in no test.
 """
@@ -59,7 +59,12 @@ def little_test(dataset: Dataset, *, threads: int = 1) -> McarTest:
         if not len(values):
             return McarTest(None, 0, None, None, "there are no values")
         if masks.all():
-            return McarTest(None, 0, None, None, "nothing is missing")
+            why = (
+                "nothing is missing"
+                if some.all()
+                else "all rows with values have them in the same columns"
+            )
+            return McarTest(None, 0, None, None, why)
         found = normal_em(values, weights, names=names, threads=threads)
     except (DataError, CannotAnswer) as error:
         return McarTest(None, 0, None, None, str(error))
@@ -91,6 +96,9 @@ def _columns(dataset: Dataset) -> tuple[list[str], Array]:
         if gaps.all():
             raise DataError(f"column {quote(variable.name)} has no values")
         if variable.is_continuous:
+            # As a label of one level has no indicator.
+            if np.nanmin(column) == np.nanmax(column):
+                continue
             names.append(variable.name)
             columns.append(column)
             continue

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from gml.data.dataset import Dataset
 from gml.data.resampling import bootstrap_samples
+from gml.errors import CannotAnswer, listing, parameter
 from gml.model.bayesnet import BayesNet
 from gml.model.em.fitting import EmSettings, fit_em
 from gml.model.network import Network
@@ -32,9 +33,16 @@ def parameter_draws(
 ) -> Iterator[BayesNet]:
     """Yield networks on the same graph, each fitted to a bootstrap sample of the rows.
 
-    Nodes of the network that are not columns are hidden. Draws are over the sorted distinct rows,
+    Labels of the network that are not columns are hidden; the scale of a number that nobody saw
+    cannot be fitted. Draws are over the sorted distinct rows,
     and do not depend on their order.
     """
+    unseen = [v.name for v in net.variables if v.is_continuous and v.name not in rows.names]
+    if unseen:
+        raise CannotAnswer(
+            f"the data have no column {listing(unseen)}, so that the regressions of the model "
+            f"cannot be drawn; {parameter('method', 'draw')} draws cells by the model as it is"
+        )
     hidden = {
         variable.name: len(variable.levels or ())
         for variable in net.variables

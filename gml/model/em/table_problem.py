@@ -102,17 +102,9 @@ class TableProblem:
         return found
 
     def completed_counts(self, at: Vector, budget: int | None = None) -> Vector:
-        """Expected counts of all families in all rows: those of each family add up to n.
-
-        A configuration of the parents that no row speaks of has zeros.
-        """
+        """Expected counts of all families in all rows: those of each family add up to n."""
         whole = open_parts(self.layout, self.data, keep_barren=True, budget=budget)
-        counts = self.expect(at, whole)[1]
-        spoken_of = self.expect(at)[1]
-        for rows in self.layout.rows:
-            silent = ~(spoken_of[rows.cells] > 0).any(axis=1)
-            counts[rows.cells[silent]] = 0.0
-        return counts
+        return self.expect(at, whole)[1]
 
     def _refuse(self, row: int) -> None:
         raise CannotAnswer(f"{row_name(self.data, row)} has probability 0 in this model")
