@@ -10,7 +10,6 @@ import pytest
 from scipy.special import gammaln
 
 import gml
-from gml.data.dataset import Dataset
 from gml.errors import CannotAnswer, GmlWarning, UsageError
 from gml.graph.graph import Graph
 from gml.model.em.fitting import EmReport, fit_em
@@ -33,7 +32,7 @@ def holes(n=60, seed=0, rate=0.2):
 
 def test_data_that_were_read_before_are_fitted_too():
     frame = holes()
-    read = Dataset.from_frame(frame, missing="available")
+    read = gml.Dataset.from_frame(frame, missing="available")
     for data in (read, gml.MemoryCounter(read)):
         net = gml.fit(data, CHAIN, missing="em", **FEW)
         assert net.learning.missing.policy == "em"
@@ -160,7 +159,7 @@ def test_equivalent_graphs_have_one_score_where_nothing_speaks_of_a_configuratio
 
 
 def test_cheeseman_and_stutz_by_their_formula():
-    rows = Dataset.from_frame(holes(), missing="available")
+    rows = gml.Dataset.from_frame(holes(), missing="available")
     found = fit_em(CHAIN, rows, method="bayes", ess=2.0)
     by_hand = found.report.log_likelihood
     for cpt in found.net.cpds:

@@ -9,9 +9,9 @@ in n_j rows and p_j columns,
 
 is about χ² with Σ pⱼ − p degrees of freedom. (Little gives Σ the divisor n − 1 instead of n; the
 programs that people compare with do not.) A label of s levels that occur is s − 1 indicators,
-which are seen or missing together; a column of one value has none, and takes no part. Rows in which nothing was seen take no part. A large p is no
-proof: means may be equal where spreads or relations differ, and what depends on the missing value
-itself shows in no test.
+which are seen or missing together; a column of one value has none, a number of one value neither.
+Rows in which nothing was seen take no part. A large p is no proof: means may be equal where spreads
+or relations differ, and what depends on the missing value itself shows in no test.
 """
 
 from __future__ import annotations
