@@ -33,6 +33,17 @@ class Counts:
         return math.prod(float(len(set(column.tolist()))) for column in self.configs.T)
 
 
+def counts_of_cells(flat: NDArray[np.int64], given: Sequence[int], axes: Sequence[int]) -> Counts:
+    """Return the table of all cells, of so many levels each, without configurations unseen."""
+    n_configs = math.prod(given)
+    table = flat.reshape(n_configs, *axes)
+    seen = np.flatnonzero(table.reshape(n_configs, -1).any(axis=1))
+    configs = np.zeros((len(seen), 0), dtype=np.int64)
+    if given:
+        configs = np.column_stack(np.unravel_index(seen, tuple(given))).astype(np.int64)
+    return Counts(np.ascontiguousarray(table[seen]), configs, n_configs, int(flat.sum()))
+
+
 def every_configuration(counts: Counts, n_levels: Sequence[int]) -> NDArray[np.int64]:
     """Return a table of one axis with one row per configuration; its own levels come last."""
     cells = np.zeros((counts.n_configs, n_levels[-1]), dtype=np.int64)

@@ -118,6 +118,14 @@ class Counter(NumberQuestions):
         """The decimal mark of numbers among the labels, if the input says so itself."""
         return None
 
+    @property
+    def pass_rows(self) -> int:
+        """Rows that every batch of questions reads again; 0 where asking costs nothing by itself.
+
+        Where it is not 0, few large batches are faster than many small ones.
+        """
+        return 0
+
     # ------------------------------------------------------------------ what follows
 
     @functools.cached_property
@@ -258,6 +266,10 @@ class _Wrapped(Counter):
     @property
     def n(self) -> int:
         return self._counter.n
+
+    @property
+    def pass_rows(self) -> int:
+        return self._counter.pass_rows
 
     @property
     def unit(self) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import add
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,9 @@ from gml.counts.answers import Moments, StratifiedMoments
 from gml.counts.integer_gram import IntegerColumn, integer_gram, limbs_needed
 from gml.data.dataset import Dataset, missing_mask
 
-_FIXED_POINT_BITS = 52
+FIXED_POINT_BITS = 52
+"""Bits of a number in fixed point, its sign aside."""
+
 # From here on, all sums at once take less time than one after the other.
 _MANY_COLUMNS = 8
 
@@ -46,15 +49,29 @@ def moments_within(
     >>> [part.means for part in moments_within(Dataset(names, cells), [0], [1]).moments]
     [(2.0,), (8.0,)]
     """
-    rows = complete_rows(dataset, [*columns, *given])
     sizes = [max(1, len(dataset.variables[j].levels or ())) for j in given]
+    strata = strata_of(dataset, columns, given)
+    found = tuple(_moments(dataset, columns, part) for part in strata.rows)
+    return StratifiedMoments(found, strata.configs, math.prod(sizes))
+
+
+class Strata(NamedTuple):
+    """The configurations of labels that occur, in lexicographic order, and the rows of each."""
+
+    configs: NDArray[np.int64]
+    rows: Sequence[NDArray[np.int64]]
+
+
+def strata_of(dataset: Dataset, columns: Sequence[int], given: Sequence[int]) -> Strata:
+    """Split the rows complete in all these columns by those given; without any, into one part."""
+    rows = complete_rows(dataset, [*columns, *given])
+    if not given:
+        return Strata(np.zeros((1, 0), dtype=np.int64), [rows])
     codes = np.column_stack([dataset.columns[j][rows].astype(np.int64) for j in given])
     configs, stratum = np.unique(codes, axis=0, return_inverse=True)
     by_stratum = np.argsort(stratum.reshape(-1), kind="stable")
     ends = np.cumsum(np.bincount(stratum.reshape(-1), minlength=len(configs)))
-    strata = np.split(rows[by_stratum], ends[:-1]) if len(configs) else []
-    found = tuple(_moments(dataset, columns, part) for part in strata)
-    return StratifiedMoments(found, configs, math.prod(sizes))
+    return Strata(configs, np.split(rows[by_stratum], ends[:-1]) if len(configs) else [])
 
 
 def complete_rows(dataset: Dataset, columns: Sequence[int]) -> NDArray[np.int64]:
@@ -70,20 +87,58 @@ def complete_rows(dataset: Dataset, columns: Sequence[int]) -> NDArray[np.int64]
 def _moments(
     dataset: Dataset, columns: Sequence[int], rows: NDArray[np.int64], threads: int = 1
 ) -> Moments:
+    frames = [frame_of(dataset.columns[j][rows]) for j in columns]
+    return moments_from_sums(sums_over(dataset, columns, rows, frames, threads), frames)
+
+
+class ExactSums(NamedTuple):
+    """Sums over rows of integer columns, and of products of two of them from the diagonal on."""
+
+    n: int
+    sums: list[int]
+    products: list[list[int]]
+
+    def plus(self, other: ExactSums) -> ExactSums:
+        """The sums over the rows of both."""
+        return ExactSums(
+            self.n + other.n,
+            list(map(add, self.sums, other.sums)),
+            [
+                list(map(add, mine, theirs))
+                for mine, theirs in zip(self.products, other.products, strict=True)
+            ],
+        )
+
+
+def sums_over(
+    dataset: Dataset,
+    columns: Sequence[int],
+    rows: NDArray[np.int64],
+    frames: Sequence[Frame],
+    threads: int = 1,
+) -> ExactSums:
+    """Return the sums of columns over some rows, each in its own frame."""
     weights = None if dataset.weights is None else np.ascontiguousarray(dataset.weights[rows])
     n = len(rows) if weights is None else int(weights.sum())
-    fixed = [fixed_point(dataset.columns[j][rows]) for j in columns]
+    fixed = [
+        frame.integers(dataset.columns[j][rows]) for j, frame in zip(columns, frames, strict=True)
+    ]
     of_all = _all_sums if len(fixed) >= _MANY_COLUMNS else _single_sums
-    sums, products = of_all([q for q, _, _ in fixed], weights, threads)
-    cross = [[0] * len(fixed) for _ in fixed]
-    for i in range(len(fixed)):
-        for k in range(i, len(fixed)):
+    return ExactSums(n, *of_all(fixed, weights, threads))
+
+
+def moments_from_sums(found: ExactSums, frames: Sequence[Frame]) -> Moments:
+    """Return the moments that follow from sums of columns in these frames."""
+    n, sums, products = found
+    cross = [[0] * len(frames) for _ in frames]
+    for i in range(len(frames)):
+        for k in range(i, len(frames)):
             cross[i][k] = cross[k][i] = n * products[i][k] - sums[i] * sums[k]
     means = tuple(
         centre + math.ldexp(total / n, -scale) if n else math.nan
-        for total, (_, centre, scale) in zip(sums, fixed, strict=True)
+        for total, (centre, scale) in zip(sums, frames, strict=True)
     )
-    scales = tuple(scale for _, _, scale in fixed)
+    scales = tuple(scale for _, scale in frames)
     return Moments(n, means, tuple(tuple(row) for row in cross), scales)
 
 
@@ -107,11 +162,37 @@ def _all_sums(
     columns: Sequence[NDArray[np.int64]], weights: NDArray[np.int64] | None, threads: int
 ) -> Sums:
     """The same of many columns, by products of matrices."""
-    n_limbs = limbs_needed(1 << _FIXED_POINT_BITS)
+    n_limbs = limbs_needed(1 << FIXED_POINT_BITS)
     one = IntegerColumn(np.ones(len(columns[0]), dtype=np.int64))
     gram = integer_gram([*(IntegerColumn(q, n_limbs) for q in columns), one], weights, threads)
     found = gram.entries(range(len(columns) + 1)).tolist()
     return found[-1][:-1], found
+
+
+class Frame(NamedTuple):
+    """How numbers become integers: q = (value − centre)·2^scale, rounded."""
+
+    centre: float
+    scale: int
+
+    def integers(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return values as integers."""
+        return np.rint(np.ldexp(values - self.centre, self.scale)).astype(np.int64)
+
+    @classmethod
+    def between(cls, low: float, high: float, bits: int = FIXED_POINT_BITS) -> Frame:
+        """The frame of numbers from low to high, to so many bits; if there are any at all."""
+        if low > high:
+            return cls(0.0, 0)
+        centre = low / 2 + high / 2
+        spread = max(high - centre, centre - low)
+        return cls(centre, bits - math.frexp(spread)[1] if spread else 0)
+
+
+def frame_of(values: NDArray[np.float64], bits: int = FIXED_POINT_BITS) -> Frame:
+    """Return the frame of a column without missing values."""
+    low, high = values.min(initial=math.inf), values.max(initial=-math.inf)
+    return Frame.between(float(low), float(high), bits)
 
 
 class FixedPoint(NamedTuple):
@@ -122,7 +203,7 @@ class FixedPoint(NamedTuple):
     scale: int
 
 
-def fixed_point(values: NDArray[np.float64], bits: int = _FIXED_POINT_BITS) -> FixedPoint:
+def fixed_point(values: NDArray[np.float64], bits: int = FIXED_POINT_BITS) -> FixedPoint:
     """Return a column in fixed point, to so many bits of its range.
 
     Examples
@@ -131,11 +212,5 @@ def fixed_point(values: NDArray[np.float64], bits: int = _FIXED_POINT_BITS) -> F
     >>> (numbers.centre + np.ldexp(numbers.q.astype(float), -numbers.scale)).tolist()
     [10.0, 11.0, 14.0]
     """
-    if len(values) == 0:
-        return FixedPoint(np.empty(0, dtype=np.int64), 0.0, 0)
-    low, high = float(values.min()), float(values.max())
-    centre = low / 2 + high / 2
-    spread = max(high - centre, centre - low)
-    scale = bits - math.frexp(spread)[1] if spread else 0
-    q = np.rint(np.ldexp(values - centre, scale)).astype(np.int64)
-    return FixedPoint(q, centre, scale)
+    frame = frame_of(values, bits)
+    return FixedPoint(frame.integers(values), *frame)

@@ -23,6 +23,7 @@ from gml.counts.answers import (
     MissingTreatment,
     Moments,
     StratifiedMoments,
+    counts_of_cells,
     every_configuration,
 )
 from gml.counts.coded_rows import CodedRows
@@ -35,18 +36,17 @@ from gml.counts.sparse_tables import sparse_table
 from gml.data.alignment import Recoding, recoded
 from gml.data.column_kinds import require_labels
 from gml.data.dataset import Dataset, Variable
-from gml.errors import UsageError, kind_of, listing
+from gml.errors import UsageError, kind_of
 from gml.kernel.interface import CodedData
 from gml.kernel.layout import DENSE_CELLS, FamilyRule, FamilyWorths, GroupResiduals, TableStatistics
 from gml.kernel.pool import in_order
 from gml.progress import reporter
-from gml.resources import available_threads, budget_in_force, require_memory
+from gml.resources import available_threads, budget_in_force
 
 _MIN_CHUNK = 16
 # Families per column from which counting all pairs first pays off.
 _FAMILIES_PER_COLUMN = 4
 _TABLES_AHEAD = 256
-_MOMENT_BYTES = 40
 
 Part = TypeVar("Part")
 Worths = tuple[NDArray[np.float64], ...]
@@ -181,13 +181,7 @@ class MemoryCounter(Counter):
                 lambda n_bytes: self._require(n_bytes, members),
             )
         self._require(8 * cells * n_configs, members)
-        flat = data.count(np.array(members, dtype=np.int32))
-        table = flat.reshape(n_configs, *axes)
-        seen = np.flatnonzero(table.reshape(n_configs, -1).any(axis=1))
-        configs = np.zeros((len(seen), 0), dtype=np.int64)
-        if given:
-            configs = np.column_stack(np.unravel_index(seen, given)).astype(np.int64)
-        return Counts(np.ascontiguousarray(table[seen]), configs, n_configs, int(flat.sum()))
+        return counts_of_cells(data.count(np.array(members, dtype=np.int32)), given, axes)
 
     # ------------------------------------------------------------------ families
 
@@ -344,16 +338,7 @@ class MemoryCounter(Counter):
         self, columns: Sequence[int], given: Sequence[int] = ()
     ) -> Moments | StratifiedMoments:
         """Moments of numeric columns over the rows complete in all of them and in those given."""
-        labels = [self.variables[j].name for j in columns if not self.variables[j].is_continuous]
-        if labels:
-            raise UsageError(f"{listing(labels)} has labels, not numbers")
-        self._require_levels(given)
-        # Cross-products are integers of more than 64 bits.
-        require_memory(
-            _MOMENT_BYTES * len(columns) ** 2,
-            self._budget,
-            f"the moments of {len(columns)} columns",
-        )
+        self.check_moments(columns, given)
         if given:
             return moments_within(self._dataset, columns, given)
         return moments_of(self._dataset, columns, threads=self._threads)

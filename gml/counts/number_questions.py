@@ -15,12 +15,14 @@ from gml.counts.answers import Moments, StratifiedMoments
 from gml.counts.expanded_moments import ExpandedMoments, expanded_moments_of, expanded_numbers
 from gml.counts.questions import Family
 from gml.counts.residuals import Residuals, residuals_from_moments, split_parents
-from gml.data.column_kinds import require_kinds
+from gml.data.column_kinds import require_kinds, require_labels
 from gml.data.dataset import Dataset, Variable
-from gml.errors import CannotAnswer, listing
+from gml.errors import CannotAnswer, UsageError, listing
 from gml.name_order import NameOrder
 from gml.parameters import NUMBERS
-from gml.resources import budget_in_force
+from gml.resources import budget_in_force, require_memory
+
+_MOMENT_BYTES = 40
 
 
 class NumberQuestions(ABC):
@@ -97,6 +99,17 @@ class NumberQuestions(ABC):
             found.append(residuals_from_moments(self.moments([*numbers, child], labels)))
             n_numbers.append(len(numbers))
         return Residuals.of(found, n_numbers, self.unit)
+
+    def check_moments(self, columns: Sequence[int], given: Sequence[int]) -> None:
+        """Refuse moments of labels, those within numbers, and those of too many columns."""
+        labels = [self.variables[j].name for j in columns if not self.variables[j].is_continuous]
+        if labels:
+            raise UsageError(f"{listing(labels)} has labels, not numbers")
+        require_labels(self.variables[j] for j in given)
+        # Cross-products are integers of more than 64 bits.
+        require_memory(
+            _MOMENT_BYTES * len(columns) ** 2, self.budget, f"the moments of {len(columns)} columns"
+        )
 
     def regressors(self, child: int, parents: Sequence[int]) -> tuple[list[int], list[int]]:
         """Return the parents of a child of numbers: those that are numbers, and the labels."""

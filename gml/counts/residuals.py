@@ -127,6 +127,25 @@ def _left(part: Moments) -> tuple[float, float]:
     return least, log_left - 2 * math.log(part.n) - 2 * part.scales[-1] * math.log(2)
 
 
+def bits_of_numbers(n: int) -> int:
+    """How many bits numbers may have whose products are summed over so many rows by the kernel."""
+    # About the mean of a group, a number may be twice as large as about its own centre.
+    room = (_PRODUCT_BITS - max(1, n).bit_length()) // 2 - 1
+    return min(_MOST_BITS, room)
+
+
+def is_exact(bits: int) -> bool:
+    """Whether so many bits of numbers are enough."""
+    return bits >= _LEAST_BITS
+
+
+def is_settled(found: GroupResiduals, n_columns: int, unit: float) -> bool:
+    """Whether rounding cannot show in regressions of so many columns, the last on the others."""
+    # Where rows are too few, there is no estimate, however precise it might be.
+    too_few = found.fewest_rows * unit < n_columns + SPARE_ROWS
+    return too_few or found.least_pivot >= _WELL_CONDITIONED
+
+
 class GroupedRows:
     """The rows of a dataset for many regressions: numbers in fixed point, groups by number."""
 
@@ -137,18 +156,13 @@ class GroupedRows:
         self._n_levels = n_levels
         self._numbers: dict[int, FixedPoint] = {}
         self._groups: dict[tuple[int, ...], tuple[NDArray[np.int32], int]] = {}
-        self._bits = self._bits_of_numbers()
+        self._bits = bits_of_numbers(self._dataset.n)
         self._lock = Lock()
 
     @property
     def is_exact(self) -> bool:
         """Whether sums of products of enough digits fit the integers of the kernel."""
-        return self._bits >= _LEAST_BITS
-
-    def _bits_of_numbers(self) -> int:
-        # About the mean of a group, a number may be twice as large as about its own centre.
-        room = (_PRODUCT_BITS - max(1, self._dataset.n).bit_length()) // 2 - 1
-        return min(_MOST_BITS, room)
+        return is_exact(self._bits)
 
     def residuals(
         self, child: int, numbers: Sequence[int], labels: Sequence[int]
@@ -161,9 +175,7 @@ class GroupedRows:
             group, n_groups = self._grouped(tuple(labels))
             columns = [self._number(j) for j in members]
             found = _within(group, n_groups, columns, self._dataset.weights)
-        # Where rows are too few, there is no estimate, however precise it might be.
-        too_few = found.fewest_rows * self._dataset.unit < len(members) + SPARE_ROWS
-        return found if too_few or found.least_pivot >= _WELL_CONDITIONED else None
+        return found if is_settled(found, len(members), self._dataset.unit) else None
 
     def _of_complete_rows(self, members: Sequence[int], labels: Sequence[int]) -> GroupResiduals:
         rows = complete_rows(self._dataset, [*members, *labels])

@@ -21,6 +21,10 @@ cdef extern from "regressions.h":
                                           double *, double *) nogil
     int c_residuals_within "residuals_within"(const int32_t *, size_t, size_t, const int64_t **, size_t,
                                               const int64_t *, int, group_residuals *) nogil
+    int c_sums_within "sums_within"(const int32_t *, size_t, size_t, const int64_t **, size_t, const int64_t *,
+                                    int64_t *, int64_t *) nogil
+    int c_residuals_of_sums "residuals_of_sums"(const int64_t *, const int64_t *, size_t, size_t, int,
+                                                group_residuals *) nogil
 
 
 def cholesky_pivots(const double[:, ::1] correlation, const int32_t[::1] members,
@@ -128,6 +132,58 @@ def residuals_within(const int32_t[::1] group, int64_t n_groups, list columns, w
                                       &found)
     finally:
         free(pointers)
+    check_stopped()
+    if not done:
+        raise MemoryError
+    return GroupResiduals(found.log_sum, found.least_pivot, found.fewest_rows, found.n_groups,
+                          found.n_rows)
+
+
+def sums_within(const int32_t[::1] group, int64_t n_groups, list columns, weights):
+    """Weights of groups of rows, and sums and products of columns within them, in digits of 42 bits."""
+    cdef const int64_t[::1] cells
+    cdef const int64_t[::1] row_weights
+    cdef const int64_t *w = NULL
+    cdef size_t n_columns = len(columns), c
+    cdef int done
+    counts = np.zeros(n_groups, dtype=np.int64)
+    digits = np.zeros((n_groups, n_columns * (n_columns + 3) // 2, 3), dtype=np.int64)
+    cdef int64_t[::1] count_view = counts
+    cdef int64_t[:, :, ::1] digit_view = digits
+    if group.shape[0] == 0 or n_groups == 0 or n_columns == 0:
+        return counts, digits
+    if weights is not None:
+        row_weights = weights
+        w = &row_weights[0]
+    cdef const int64_t **pointers = <const int64_t **>malloc(n_columns * sizeof(int64_t *))
+    if pointers == NULL:
+        raise MemoryError
+    try:
+        for c in range(n_columns):
+            cells = columns[c]
+            pointers[c] = &cells[0]
+        with nogil:
+            done = c_sums_within(&group[0], group.shape[0], n_groups, pointers, n_columns, w, &count_view[0],
+                                 &digit_view[0, 0, 0])
+    finally:
+        free(pointers)
+    check_stopped()
+    if not done:
+        raise MemoryError
+    return counts, digits
+
+
+def residuals_of_sums(const int64_t[::1] counts, const int64_t[:, :, ::1] digits, int64_t n_columns, int scale):
+    """Regress the last column on the others within groups, from their sums; a GroupResiduals."""
+    cdef group_residuals found
+    cdef int done
+    if counts.shape[0] == 0:
+        return GroupResiduals(0.0, 1.0, 0, 0, 0)
+    if digits.shape[0] != counts.shape[0] or digits.shape[1] != n_columns * (n_columns + 3) // 2 \
+            or digits.shape[2] != 3 or n_columns < 1:
+        raise ValueError("these are not the sums of so many columns")
+    with nogil:
+        done = c_residuals_of_sums(&counts[0], &digits[0, 0, 0], counts.shape[0], n_columns, scale, &found)
     check_stopped()
     if not done:
         raise MemoryError

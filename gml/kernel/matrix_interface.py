@@ -46,6 +46,18 @@ class MatrixKernel(Protocol):
         scale: int,
     ) -> GroupResiduals: ...
 
+    def sums_within(
+        self,
+        group: Positions,
+        n_groups: int,
+        columns: list[Integers],
+        weights: Integers | None,
+    ) -> tuple[Integers, Integers]: ...
+
+    def residuals_of_sums(
+        self, counts: Integers, digits: Integers, n_columns: int, scale: int
+    ) -> GroupResiduals: ...
+
     def penalty_path(
         self, columns: GroupedColumns, response: Response, rule: PathRule
     ) -> PenaltyPath: ...

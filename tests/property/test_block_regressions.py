@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tracemalloc
+from typing import Any
 
 import numpy as np
 import pytest
@@ -343,6 +344,30 @@ def test_kernel_residuals_are_those_of_the_reference(seed: int) -> None:
     other = reference.residuals_within(group, 6, columns, weights, 40)
     assert found[2:] == other[2:]
     assert np.allclose(found[:2], other[:2], rtol=1e-11)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_columns", [1, 2, 3, 5])
+@pytest.mark.parametrize("kernels", [kernel.active(), reference], ids=["compiled", "reference"])
+def test_residuals_follow_from_sums_of_parts(kernels: Any, n_columns: int, weighted: bool) -> None:
+    rng = np.random.default_rng(n_columns)
+    group = rng.integers(0, 5, 300).astype(np.int32)
+    columns = [rng.integers(-(2**52), 2**51, 300) for _ in range(n_columns)]
+    weights = rng.integers(0, 9, 300) if weighted else None
+    cuts = [slice(0, 0), slice(0, 7), slice(7, 200), slice(200, 300)]
+    counts, digits = np.zeros(6, dtype=np.int64), np.zeros((1, 1, 1), dtype=np.int64)
+    for part in cuts:
+        some = [np.ascontiguousarray(column[part]) for column in columns]
+        of_part = kernels.sums_within(
+            group[part], 6, some, None if weights is None else weights[part].copy()
+        )
+        counts, digits = counts + of_part[0], digits + of_part[1]
+    found = kernels.residuals_of_sums(counts, digits, n_columns, 40)
+    assert found == kernels.residuals_within(group, 6, columns, weights, 40)
+    others = reference.sums_within(group, 6, columns, weights)
+    assert counts.tolist() == others[0].tolist()
+    powers = np.array([1, 1 << 42, 1 << 84], dtype=object)
+    assert (digits.astype(object) @ powers).tolist() == (others[1] @ powers).tolist()
 
 
 def test_small_groups_and_groups_without_variance_are_insufficient() -> None:

@@ -343,6 +343,7 @@ class Knowing(gml.Counter):
     decimal = ","
     digest = "sha256:0123"
     budget = 1 << 20
+    pass_rows = 50
     missing_treatment = MissingTreatment("available", 50, {"d": 3})
 
     def __init__(self, data):
@@ -472,7 +473,7 @@ ANSWERS = {
     ),
 }
 """What is the same for an engine over the rows as they are chosen or coded."""
-FACTS = ("digest", "missing_treatment", "decimal", "where", "kind", "budget")
+FACTS = ("digest", "missing_treatment", "decimal", "where", "kind", "budget", "pass_rows")
 """What an engine says of itself."""
 
 

@@ -33,7 +33,9 @@ from gml.kernel.reference.regressions import (
     cholesky_pivots,
     family_pivots,
     partial_slopes,
+    residuals_of_sums,
     residuals_within,
+    sums_within,
 )
 from gml.kernel.reference.row_probability import row_log_probabilities
 from gml.kernel.reference.sampling import (
@@ -101,11 +103,13 @@ __all__ = [
     "precision_step",
     "read_csv",
     "recode",
+    "residuals_of_sums",
     "residuals_within",
     "row_log_probabilities",
     "squared_distances",
     "sum_orders",
     "sum_states",
+    "sums_within",
     "table_statistics_of",
     "write_limbs",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from gml.kernel.layout import GroupResiduals
 from gml.stopping import check_stopped
 
 Numbers = NDArray[np.float64]
+
+_DIGIT_BITS = 42
 
 
 def cholesky_pivots(
@@ -80,27 +83,63 @@ def residuals_within(
     scale: int,
 ) -> GroupResiduals:
     """Regress the last column on the others within groups of rows."""
-    log_sum, least, sizes = 0.0, 1.0, []
+    counts, digits = sums_within(group, n_groups, columns, weights)
+    return residuals_of_sums(counts, digits, len(columns), scale)
+
+
+def sums_within(
+    group: NDArray[np.int32],
+    n_groups: int,
+    columns: list[NDArray[np.int64]],
+    weights: NDArray[np.int64] | None,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Weights of groups of rows, and sums and products of columns, in digits of 42 bits."""
+    size = len(columns)
+    found = np.zeros(n_groups, dtype=np.int64)
+    digits = np.zeros((n_groups, size * (size + 3) // 2, 3), dtype=np.int64)
     cells: NDArray[Any] = np.column_stack([column.astype(object) for column in columns])
     counts = np.ones(len(group), dtype=object) if weights is None else weights.astype(object)
+    lower = np.tril_indices(size)
+    mask = (1 << _DIGIT_BITS) - 1
     for g in range(n_groups):
         check_stopped()
         rows = np.flatnonzero(group == g)
-        n = int(counts[rows].sum()) if len(rows) else 0
+        if len(rows) == 0:
+            continue
+        found[g] = int(counts[rows].sum())
+        weighted = cells[rows] * counts[rows, None]
+        sums = [*weighted.sum(axis=0), *(cells[rows].T @ weighted)[lower]]
+        for k, value in enumerate(sums):
+            low, middle = value & mask, (value >> _DIGIT_BITS) & mask
+            digits[g, k] = low, middle, value >> (2 * _DIGIT_BITS)
+    return found, digits
+
+
+def residuals_of_sums(
+    counts: NDArray[np.int64], digits: NDArray[np.int64], n_columns: int, scale: int
+) -> GroupResiduals:
+    """Regress the last column on the others within groups, from their sums."""
+    log_sum, least, sizes = 0.0, 1.0, []
+    powers = [1, 1 << _DIGIT_BITS, 1 << (2 * _DIGIT_BITS)]
+    for n, of_group in zip(counts.tolist(), digits.tolist(), strict=True):
         if n == 0:
             continue
         sizes.append(n)
-        share, left = _least_share(cells[rows], counts[rows], n)
+        values = [sum(map(operator.mul, some, powers)) for some in of_group]
+        share, left = _least_share(values[:n_columns], values[n_columns:], n)
         least = min(least, share)
         if share > 0:
             log_sum += n * (math.log(left / n) - 2 * scale * math.log(2))
     return GroupResiduals(log_sum, least, min(sizes, default=0), len(sizes), sum(sizes))
 
 
-def _least_share(cells: NDArray[Any], counts: NDArray[Any], n: int) -> tuple[float, float]:
+def _least_share(of_columns: list[int], triangle: list[int], n: int) -> tuple[float, float]:
     """The least share of a variance left given the columns before, and what is left of the last."""
-    sums = (cells * counts[:, None]).sum(axis=0)
-    products = n * (cells.T @ (cells * counts[:, None])) - np.outer(sums, sums)
+    sums = np.array(of_columns, dtype=object)
+    whole = np.zeros((len(sums), len(sums)), dtype=object)
+    rows, columns = np.tril_indices(len(sums))
+    whole[rows, columns] = whole[columns, rows] = np.array(triangle, dtype=object)
+    products = n * whole - np.outer(sums, sums)
     matrix = np.array([[value / n for value in row] for row in products.tolist()], dtype=np.float64)
     own, least = np.diag(matrix).copy(), 1.0
     for k in range(len(matrix)):

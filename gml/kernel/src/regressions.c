@@ -213,7 +213,7 @@ static void centre_sums(group_sums *sums, size_t n_groups, size_t n_columns)
 }
 
 static void add_up_weighted(group_sums *sums, const int32_t *group, size_t n_rows, size_t n_groups,
-                            const int64_t *const *columns, size_t n_columns, const int64_t *weights)
+                            const int64_t *const *columns, size_t n_columns, const int64_t *weights, int centred)
 {
     const size_t triangle = n_columns * (n_columns + 1) / 2;
     uint64_t work = 0;
@@ -222,7 +222,8 @@ static void add_up_weighted(group_sums *sums, const int32_t *group, size_t n_row
     for (size_t c = 0; c < n_columns; c++)
         for (size_t r = 0; r < n_rows && !stop_at_step(r); r++)
             sums->sums[(size_t)group[r] * n_columns + c] += (__int128)columns[c][r] * weights[r];
-    centre_sums(sums, n_groups, n_columns);
+    if (centred)
+        centre_sums(sums, n_groups, n_columns);
     for (size_t r = 0; r < n_rows && !stop_after(&work, 1 + triangle); r++) {
         const int64_t *centres = sums->centres + (size_t)group[r] * n_columns;
         __int128 *products = sums->products + (size_t)group[r] * triangle;
@@ -236,7 +237,7 @@ static void add_up_weighted(group_sums *sums, const int32_t *group, size_t n_row
 
 /* The same where rows count once: products of two integers of 64 bits, and of a known number of columns. */
 LANE_INLINE void add_up_of(group_sums *sums, const int32_t *group, size_t n_rows, size_t n_groups,
-                           const int64_t *const *columns, const size_t n_columns)
+                           const int64_t *const *columns, const size_t n_columns, int centred)
 {
     const size_t triangle = n_columns * (n_columns + 1) / 2;
     uint64_t work = 0;
@@ -246,7 +247,8 @@ LANE_INLINE void add_up_of(group_sums *sums, const int32_t *group, size_t n_rows
         for (size_t c = 0; c < n_columns; c++)
             of_group[c] += columns[c][r];
     }
-    centre_sums(sums, n_groups, n_columns);
+    if (centred)
+        centre_sums(sums, n_groups, n_columns);
     for (size_t r = 0; r < n_rows && !stop_after(&work, 1 + triangle); r++) {
         const int64_t *centres = sums->centres + (size_t)group[r] * n_columns;
         __int128 *products = sums->products + (size_t)group[r] * triangle;
@@ -258,19 +260,20 @@ LANE_INLINE void add_up_of(group_sums *sums, const int32_t *group, size_t n_rows
     }
 }
 
+/* Add up, with products about the means of the groups, or about 0. */
 static void add_up(group_sums *sums, const int32_t *group, size_t n_rows, size_t n_groups,
-                   const int64_t *const *columns, size_t n_columns, const int64_t *weights)
+                   const int64_t *const *columns, size_t n_columns, const int64_t *weights, int centred)
 {
     if (weights != NULL)
-        add_up_weighted(sums, group, n_rows, n_groups, columns, n_columns, weights);
+        add_up_weighted(sums, group, n_rows, n_groups, columns, n_columns, weights, centred);
     else if (n_columns == 1)
-        add_up_of(sums, group, n_rows, n_groups, columns, 1);
+        add_up_of(sums, group, n_rows, n_groups, columns, 1, centred);
     else if (n_columns == 2)
-        add_up_of(sums, group, n_rows, n_groups, columns, 2);
+        add_up_of(sums, group, n_rows, n_groups, columns, 2, centred);
     else if (n_columns == 3)
-        add_up_of(sums, group, n_rows, n_groups, columns, 3);
+        add_up_of(sums, group, n_rows, n_groups, columns, 3, centred);
     else
-        add_up_of(sums, group, n_rows, n_groups, columns, n_columns);
+        add_up_of(sums, group, n_rows, n_groups, columns, n_columns, centred);
 }
 
 /* The share of its variance that is left of each column given those before; the least of them. The
@@ -309,21 +312,14 @@ static double log_variance(double variance, int scale)
     return log(variance) - 2 * scale * M_LN2;
 }
 
-int residuals_within(const int32_t *group, size_t n_rows, size_t n_groups, const int64_t *const *columns,
-                     size_t n_columns, const int64_t *weights, int scale, group_residuals *found)
+static void describe_groups(const group_sums *sums, size_t n_groups, size_t n_columns, int scale, double *factor,
+                            group_residuals *found)
 {
-    group_sums sums;
-    size_t triangle = n_columns * (n_columns + 1) / 2;
+    const size_t triangle = n_columns * (n_columns + 1) / 2;
     uint64_t work = 0;
-    double *factor = malloc((n_columns * n_columns + 1) * sizeof(double));
-    if (factor == NULL || !make_sums(&sums, n_groups, n_columns)) {
-        free(factor);
-        return 0;
-    }
-    add_up(&sums, group, n_rows, n_groups, columns, n_columns, weights);
     *found = (group_residuals){0, 1, 0, 0, 0};
     for (size_t g = 0; g < n_groups; g++) {
-        int64_t n = sums.counts[g];
+        int64_t n = sums->counts[g];
         double left = 0;
         if (n == 0)
             continue;
@@ -333,13 +329,110 @@ int residuals_within(const int32_t *group, size_t n_rows, size_t n_groups, const
         found->n_rows += n;
         if (found->fewest_rows == 0 || n < found->fewest_rows)
             found->fewest_rows = n;
-        double share = least_share(sums.products + g * triangle, sums.sums + g * n_columns, n, n_columns,
+        double share = least_share(sums->products + g * triangle, sums->sums + g * n_columns, n, n_columns,
                                    factor, &left);
         if (share < found->least_pivot)
             found->least_pivot = share;
         if (share > 0)
             found->log_sum += (double)n * log_variance(left / (double)n, scale);
     }
+}
+
+int residuals_within(const int32_t *group, size_t n_rows, size_t n_groups, const int64_t *const *columns,
+                     size_t n_columns, const int64_t *weights, int scale, group_residuals *found)
+{
+    group_sums sums;
+    double *factor = malloc((n_columns * n_columns + 1) * sizeof(double));
+    if (factor == NULL || !make_sums(&sums, n_groups, n_columns)) {
+        free(factor);
+        return 0;
+    }
+    add_up(&sums, group, n_rows, n_groups, columns, n_columns, weights, 1);
+    describe_groups(&sums, n_groups, n_columns, scale, factor, found);
+    free(factor);
+    free_sums(&sums);
+    return 1;
+}
+
+/* ---------------------------------------------------------------------- sums of parts of a table */
+
+#define DIGIT_BITS 42
+
+static void write_digits(__int128 value, int64_t *digits)
+{
+    const __int128 mask = ((__int128)1 << DIGIT_BITS) - 1;
+    digits[0] = (int64_t)(value & mask);
+    digits[1] = (int64_t)((value >> DIGIT_BITS) & mask);
+    digits[2] = (int64_t)(value >> (2 * DIGIT_BITS));
+}
+
+/* Digits are sums of digits, so they may be larger than one. Unsigned integers wrap around on the way. */
+static __int128 read_digits(const int64_t *digits)
+{
+    const unsigned __int128 high = (unsigned __int128)(__int128)digits[2] << DIGIT_BITS;
+    const unsigned __int128 middle = (high + (unsigned __int128)(__int128)digits[1]) << DIGIT_BITS;
+    return (__int128)(middle + (unsigned __int128)(__int128)digits[0]);
+}
+
+int sums_within(const int32_t *group, size_t n_rows, size_t n_groups, const int64_t *const *columns,
+                size_t n_columns, const int64_t *weights, int64_t *counts, int64_t *digits)
+{
+    const size_t triangle = n_columns * (n_columns + 1) / 2;
+    group_sums sums;
+    if (!make_sums(&sums, n_groups, n_columns))
+        return 0;
+    add_up(&sums, group, n_rows, n_groups, columns, n_columns, weights, 0);
+    for (size_t g = 0; g < n_groups; g++) {
+        counts[g] = sums.counts[g];
+        for (size_t c = 0; c < n_columns; c++, digits += 3)
+            write_digits(sums.sums[g * n_columns + c], digits);
+        for (size_t k = 0; k < triangle; k++, digits += 3)
+            write_digits(sums.products[g * triangle + k], digits);
+    }
+    free_sums(&sums);
+    return 1;
+}
+
+/* Products about 0 become those about the rounded means. Unsigned integers wrap around on the way. */
+static void centre_products(group_sums *sums, size_t n_groups, size_t n_columns)
+{
+    typedef unsigned __int128 wrapping;
+    const size_t triangle = n_columns * (n_columns + 1) / 2;
+    for (size_t g = 0; g < n_groups; g++) {
+        const int64_t *centres = sums->centres + g * n_columns;
+        const __int128 *left = sums->sums + g * n_columns;
+        __int128 *products = sums->products + g * triangle;
+        for (size_t i = 0; i < n_columns; i++)
+            for (size_t j = 0; j <= i; j++) {
+                /* The sums are about the means already: the whole one is left + n centre. */
+                const wrapping n = (wrapping)sums->counts[g], of_i = (wrapping)centres[i], of_j = (wrapping)centres[j];
+                *products = (__int128)((wrapping)*products - of_i * (wrapping)left[j] - of_j * (wrapping)left[i] -
+                                       n * of_i * of_j);
+                products++;
+            }
+    }
+}
+
+int residuals_of_sums(const int64_t *counts, const int64_t *digits, size_t n_groups, size_t n_columns, int scale,
+                      group_residuals *found)
+{
+    const size_t triangle = n_columns * (n_columns + 1) / 2;
+    group_sums sums;
+    double *factor = malloc((n_columns * n_columns + 1) * sizeof(double));
+    if (factor == NULL || !make_sums(&sums, n_groups, n_columns)) {
+        free(factor);
+        return 0;
+    }
+    for (size_t g = 0; g < n_groups; g++) {
+        sums.counts[g] = counts[g];
+        for (size_t c = 0; c < n_columns; c++, digits += 3)
+            sums.sums[g * n_columns + c] = read_digits(digits);
+        for (size_t k = 0; k < triangle; k++, digits += 3)
+            sums.products[g * triangle + k] = read_digits(digits);
+    }
+    centre_sums(&sums, n_groups, n_columns);
+    centre_products(&sums, n_groups, n_columns);
+    describe_groups(&sums, n_groups, n_columns, scale, factor, found);
     free(factor);
     free_sums(&sums);
     return 1;

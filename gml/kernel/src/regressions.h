@@ -47,4 +47,15 @@ typedef struct {
 int residuals_within(const int32_t *group, size_t n_rows, size_t n_groups, const int64_t *const *columns,
                      size_t n_columns, const int64_t *weights, int scale, group_residuals *found);
 
+/* What residuals_within adds up, of a part of the rows: the weights of each group, and for each group the sums of
+   the columns and those of products about 0 (the lower triangle, row by row), each as three digits of 42 bits, the
+   lowest first, of which the last has the sign. Digits of up to 2^20 parts add up one by one. Returns 0 without
+   memory. */
+int sums_within(const int32_t *group, size_t n_rows, size_t n_groups, const int64_t *const *columns,
+                size_t n_columns, const int64_t *weights, int64_t *counts, int64_t *digits);
+
+/* What residuals_within finds, to the last bit, from such sums over all rows. Returns 0 without memory. */
+int residuals_of_sums(const int64_t *counts, const int64_t *digits, size_t n_groups, size_t n_columns, int scale,
+                      group_residuals *found);
+
 #endif
