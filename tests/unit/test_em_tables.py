@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from contextlib import contextmanager
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,16 +13,18 @@ import pytest
 import gml
 from gml.counts.memory import MemoryCounter
 from gml.data.dataset import Variable
-from gml.errors import CannotAnswer, DataError, UsageError
+from gml.errors import CannotAnswer, DataError, GmlWarning, UsageError
 from gml.model.bayesnet import BayesNet
-from gml.model.em import large_parts
+from gml.model.em import identification, large_parts
 from gml.model.em.climbing import climb
 from gml.model.em.fitting import EmSettings, fit_em
 from gml.model.em.identification import model_rank
 from gml.model.em.information import table_information
+from gml.model.em.marginal_likelihood import cheeseman_stutz
 from gml.model.em.table_fitting import table_problem
 from gml.model.em.table_starts import starts
 from gml.model.fit import fit, unseen_configurations
+from gml.resources import limited_to
 from tests.incomplete_rows import (
     joint_expected_counts,
     joint_log_likelihood,
@@ -369,3 +374,113 @@ def latent(n_items, levels, k, n=500):
 )
 def test_rank(n_items, levels, k, rank):
     assert model_rank(latent(n_items, levels, k)) == rank
+
+
+@contextmanager
+def traced_memory():
+    """Tells the most memory that a block takes, in bytes, once it has ended."""
+    peak = []
+    tracemalloc.start()
+    try:
+        yield peak
+        peak.append(tracemalloc.get_traced_memory()[1])
+    finally:
+        tracemalloc.stop()
+
+
+def of_many_configurations(n_levels):
+    """A node with three parents that all have many levels, each configuration seen twice."""
+    levels = tuple(str(k) for k in range(n_levels))
+    variables = [*(Variable(name, levels) for name in "pqr"), Variable("c", YES_NO)]
+    graph = gml.Graph.from_edges(list("pqrc"), [(parent, "-->", "c") for parent in "pqr"])
+    rows = np.indices((n_levels, n_levels, n_levels, 2)).reshape(4, -1).T
+    return graph, table_of(variables, [*rows.tolist(), [-1, 0, 0, 1]])
+
+
+def test_information_is_given_up_before_it_takes_memory():
+    graph, data = of_many_configurations(12)
+    problem = table_problem(graph, data, hidden={}, alpha=None, threads=1)
+    at = problem.best_tables(problem.observed_counts)
+    completed = problem.completed_counts(at)
+    with traced_memory() as peak:
+        assert table_information(problem, at, completed) is None
+    assert peak[0] < 5e6  # The directions alone would take 48 MB.
+
+
+def test_a_fit_without_room_for_its_information_stays():
+    graph, data = of_many_configurations(5)
+    found = fit_em(graph, data, settings=QUICK, max_memory=3_000_000)
+    assert found.report.missing_information == {}
+    assert found.report.converged
+    with pytest.raises(CannotAnswer, match=r"intervals.*a bootstrap gives intervals"):
+        fit_em(graph, data, settings=QUICK, intervals=0.9, max_memory=3_000_000)
+    assert fit_em(graph, data, settings=QUICK).report.missing_information["c"] > 0
+
+
+def hidden_chain(n, cut):
+    """Ten hidden coins in a chain, each with an item; a few rows lack the items from the fourth."""
+    rng = np.random.default_rng(0)
+    names = [f"i{k}" for k in range(10)]
+    coins = [f"h{k}" for k in range(10)]
+    edges = [*zip(coins, names, strict=True), *pairwise(coins)]
+    graph = gml.Graph.from_edges([*names, *coins], [(a, "-->", b) for a, b in edges])
+    rows = rng.integers(0, 2, (n, 10))
+    rows[:cut, 3:] = -1
+    data = table_of([Variable(name, YES_NO) for name in names], rows)
+    return table_problem(graph, data, hidden=dict.fromkeys(coins, 2), alpha=None, threads=1)
+
+
+def test_rank_is_unknown_where_some_parts_were_not_looked_at(monkeypatch):
+    problem = hidden_chain(600, 100)
+    assert problem.parts.large.trees and problem.parts.small.n_questions
+    assert model_rank(problem) is None
+    monkeypatch.setattr(large_parts, "MOST_STATES", 1024)
+    wanted = model_rank(hidden_chain(600, 100))
+    assert wanted < 59
+    # Few parts speak of all that can be told; the first one alone does not.
+    monkeypatch.setattr(identification, "MOST_SHAPES", 0)
+    assert model_rank(hidden_chain(600, 100)) is None
+
+
+def test_rank_is_given_up_without_room():
+    problem = latent(3, 2, 2)
+    assert model_rank(problem) == 7
+    with limited_to(10_000):
+        assert model_rank(problem) is None
+
+
+# ---------------------------------------------------------------------- counts of all rows
+
+
+def sparse_grid(side, n):
+    """A grid of nodes, each with up to two parents, and rows of which three have one value."""
+    names = [f"x{i:02d}{j:02d}" for i in range(side) for j in range(side)]
+    edges = [(names[i * side + j], names[i * side + j + 1]) for i, j in np.ndindex(side, side - 1)]
+    edges += [
+        (names[i * side + j], names[(i + 1) * side + j]) for i, j in np.ndindex(side - 1, side)
+    ]
+    rows = np.random.default_rng(0).integers(0, 4, (n, len(names)))
+    for k in range(3):
+        seen = rows[k, k]
+        rows[k] = -1
+        rows[k, k] = seen
+    graph = gml.Graph.from_edges(names, [(a, "-->", b) for a, b in edges])
+    return graph, table_of([Variable(name, tuple("abcd")) for name in names], rows)
+
+
+def test_a_fit_stays_where_the_counts_of_all_rows_have_no_room():
+    graph, data = sparse_grid(9, 60)
+    settings = EmSettings(restarts=1)
+    with pytest.warns(GmlWarning, match="expected counts leave out what has nothing seen below"):
+        found = fit_em(graph, data, settings=settings, max_memory=30_000_000)
+    assert found.report.converged and not found.counts_all
+    assert found.report.missing_information == {}
+    # In the three rows, what lies behind the one value is left out.
+    assert found.net.cpt("x0000").expected_counts.sum() == pytest.approx(60)
+    assert found.net.cpt("x0808").expected_counts.sum() == pytest.approx(57)
+    with pytest.raises(CannotAnswer, match=r"bdeu.*max_memory.*bic"):
+        cheeseman_stutz(found, 1.0)
+    quiet = EmSettings(restarts=1, expected_counts=False, information=False)
+    again = fit_em(graph, data, settings=quiet, max_memory=30_000_000)
+    assert again.report.log_likelihood == found.report.log_likelihood
+    assert {cpd.expected_counts for cpd in again.net.cpds} == {None}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gml.errors import UsageError, parameter
+from gml.errors import CannotAnswer, UsageError, parameter
 from gml.model.bayesnet import BayesNet
 from gml.model.em.climbing import MOST_STEPS
-from gml.progress import Deadline
+from gml.progress import Deadline, reporter
 
 RESTARTS = 20
 """Starts of EM, by default."""
@@ -26,6 +26,8 @@ class EmSettings:
     deadline: Deadline = field(default_factory=Deadline)
     information: bool = True
     """Whether to find out how much information is missing, and whether the model is identified."""
+    expected_counts: bool = True
+    """Whether the network is to say how all rows would fall if they were complete."""
 
     def __post_init__(self) -> None:
         for name, value in (("em_restarts", self.restarts), ("em_steps", self.most_steps)):
@@ -69,3 +71,10 @@ class EmFit:
 
     net: BayesNet
     report: EmReport
+    counts_all: bool = True
+    """Whether expected counts are those of all rows, with what has nothing seen below it."""
+
+
+def warn_of_left_out(error: CannotAnswer) -> None:
+    """Say that expected counts are not those of all rows, since these would take too much."""
+    reporter().warn(f"expected counts leave out what has nothing seen below it: {error}")

@@ -7,12 +7,15 @@ the derivative of ln P(observed) by a probability θ is E[n]/θ. The rank of the
 that keep distributions at sum 1, is that of the Jacobian at all but special tables. With fewer than
 there are parameters the model is not identified: other tables fit exactly as well (Goodman 1974,
 Biometrika 61:215: three classes and four items of two levels have 14 parameters, and rank 13).
+
+Parts with a junction tree, and those beyond the 200 commonest kinds, are not differentiated: where
+the others do not tell all parameters, these might, and the rank is not known.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,35 +26,20 @@ from gml.model.em.information import free_directions
 from gml.model.em.table_layout import TableLayout, Vector
 from gml.model.em.table_problem import TableProblem
 from gml.model.sample import keys_of_names
+from gml.resources import budget_in_force
 from gml.stopping import check_stopped
 
-_MOST_DIRECTIONS = 1500
-_MOST_SHAPES = 200
+MOST_DIRECTIONS = 1500
+"""Free parameters of families that no row observes as a whole beyond which there is no rank."""
+MOST_SHAPES = 200
+"""Kinds of parts that are looked at; if they do not tell all parameters, others might."""
+# Numbers that exist at once, in a few copies.
+_BLOCK = 1 << 20
 _LEAST_DRAWS = 256
 _NOTHING = 1e-11
 
 
-class GoodnessDf(NamedTuple):
-    """Degrees of freedom of a model against the table of all its observed columns."""
-
-    df: int
-    insufficient: bool
-    """Whether the table has more cells than there are rows."""
-
-
-def goodness_df(sizes: list[int], rank: int, n_rows: float) -> GoodnessDf:
-    """Return cells − 1 − rank for columns with so many levels.
-
-    Examples
-    --------
-    >>> goodness_df([2, 2, 2, 2], 13, 1000)
-    GoodnessDf(df=2, insufficient=False)
-    """
-    cells = math.prod(sizes)
-    return GoodnessDf(cells - 1 - rank, cells > n_rows)
-
-
-def model_rank(problem: TableProblem) -> int | None:
+def model_rank(problem: TableProblem, budget: int | None = None) -> int | None:
     """Return how many parameters can be told apart; None where that would take too long."""
     layout = problem.layout
     total = sum(
@@ -59,29 +47,35 @@ def model_rank(problem: TableProblem) -> int | None:
         for node, size in enumerate(layout.sizes)
     )
     untold = [
-        node for node in range(len(layout.sizes)) if not layout.table(problem.available, node).any()
+        node
+        for node, size in enumerate(layout.sizes)
+        if size > 1 and not layout.table(problem.available, node).any()
     ]
     free = sum((layout.sizes[node] - 1) * len(_rows(layout, node)) for node in untold)
     if free == 0:
         return total
-    if free > _MOST_DIRECTIONS:
+    if free > MOST_DIRECTIONS or 8 * (5 * free * free + 4 * _BLOCK) > budget_in_force(budget):
         return None
     tables = _drawn_tables(layout)
-    turn = _turn(layout, tables, untold, free)
+    cells, turn = _turn(layout, tables, untold, free)
     gram = np.zeros((free, free))
     parts = problem.parts.small
     rng = np.random.default_rng(keys_of_names(layout.names, 0, "rank of the model").reshape(-1))
-    speaking = _speaking_shapes(layout, parts, untold)
-    if not speaking and problem.parts.large.trees:
-        return None
+    speaking = _speaking_shapes(parts, untold)
     rank = 0
-    for shape in speaking[:_MOST_SHAPES]:
-        check_stopped()
-        scores = _scores(layout.kernel, parts, shape, tables, max(_LEAST_DRAWS, 4 * free), rng)
-        gram += (scores @ turn).T @ (scores @ turn)
+    for shape in speaking[:MOST_SHAPES]:
+        one = _with_values(layout.kernel, parts, shape, max(_LEAST_DRAWS, 4 * free), rng)
+        for scores in _scores(layout.kernel, one, tables, cells):
+            check_stopped()
+            turned = scores @ turn
+            gram += turned.T @ turned
         rank = _rank(gram)
         if rank == free:
-            break
+            return total
+    # What was left out might tell more.
+    of_trees = {family for tree in problem.parts.large.trees for family in tree.families}
+    if len(speaking) > MOST_SHAPES or not of_trees.isdisjoint(untold):
+        return None
     return total - free + rank
 
 
@@ -100,19 +94,24 @@ def _drawn_tables(layout: TableLayout) -> Vector:
     return found
 
 
-def _turn(layout: TableLayout, tables: Vector, nodes: list[int], free: int) -> Vector:
-    """From derivatives by cells to those by the free directions of some tables."""
-    found = np.zeros((len(tables), free))
-    at = 0
+def _turn(
+    layout: TableLayout, tables: Vector, nodes: list[int], free: int
+) -> tuple[NDArray[np.int64], Vector]:
+    """The cells of some tables, and from derivatives by these to those by free directions."""
+    starts = layout.kernel.table_starts
+    cells = np.concatenate([np.arange(starts[node], starts[node + 1]) for node in nodes])
+    found = np.zeros((len(cells), free))
+    row, at = 0, 0
     for node in nodes:
         size = layout.sizes[node]
-        for row in _rows(layout, node):
-            found[row : row + size, at : at + size - 1] = free_directions(tables[row : row + size])
-            at += size - 1
-    return found
+        for first in _rows(layout, node):
+            own = free_directions(tables[first : first + size])
+            found[row : row + size, at : at + size - 1] = own
+            row, at = row + size, at + size - 1
+    return cells, found
 
 
-def _speaking_shapes(layout: TableLayout, parts: MissingParts, nodes: list[int]) -> list[int]:
+def _speaking_shapes(parts: MissingParts, nodes: list[int]) -> list[int]:
     """The shapes with a family of these nodes, those that most rows have first."""
     wanted = set(nodes)
     found = []
@@ -125,22 +124,25 @@ def _speaking_shapes(layout: TableLayout, parts: MissingParts, nodes: list[int])
 
 
 def _scores(
-    layout: FamilyLayout,
-    parts: MissingParts,
-    shape: int,
-    tables: Vector,
-    most: int,
-    rng: np.random.Generator,
-) -> Vector:
-    """Derivatives of ln P for values around the missing nodes of a shape: values × cells."""
-    one = _with_values(layout, parts, shape, most, rng)
-    cells, shares, _ = posteriors(layout, one, 0, tables)
-    n = len(cells)
-    found = np.zeros((n, len(tables)))
-    rows = np.broadcast_to(np.arange(n)[:, None, None], cells.shape)
-    weighed = np.broadcast_to(shares[:, None], cells.shape)
-    np.add.at(found, (rows.reshape(-1), cells.reshape(-1)), weighed.reshape(-1))
-    return found / tables
+    layout: FamilyLayout, one: MissingParts, tables: Vector, cells: NDArray[np.int64]
+) -> Iterator[Vector]:
+    """Derivatives of ln P of each question of a shape by some cells, in blocks of questions."""
+    place = np.full(len(tables), -1, dtype=np.int64)
+    place[cells] = np.arange(len(cells))
+    n_families = len(one.families)
+    states = math.prod(layout.sizes[one.nodes].tolist())
+    step = max(1, _BLOCK // max(len(cells), n_families * states))
+    bases = one.bases.astype(np.int64).reshape(-1, n_families)
+    for begin in range(0, len(bases), step):
+        some = _one_shape(one.nodes, one.families, bases[begin : begin + step])
+        asked, shares, _ = posteriors(layout, some, 0, tables)
+        at = place[asked]
+        rows = np.broadcast_to(np.arange(len(at))[:, None, None], at.shape)
+        weighed = np.broadcast_to(shares[:, None], at.shape)
+        told = at >= 0
+        found = np.zeros((len(at), len(cells)))
+        np.add.at(found, (rows[told], at[told]), weighed[told])
+        yield found / tables[cells]
 
 
 def _with_values(

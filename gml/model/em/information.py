@@ -28,6 +28,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,14 +37,17 @@ from gml import kernel
 from gml.model.em.large_parts import expect_trees
 from gml.model.em.table_layout import TableLayout, Vector
 from gml.model.em.table_problem import TableProblem
-from gml.resources import require_memory
+from gml.resources import budget_in_force
 from gml.stopping import check_stopped
 
 # Expected counts below this are those of a probability of 0.
 _NOTHING = 1e-4
 # Shares of information below this are 0.
 _NO_SHARE = 1e-7
-_MOST_CELLS = 3000
+MOST_CELLS = 3000
+"""Probabilities that are not 0 beyond which there is no information."""
+# Square matrices of so many cells that exist at once, those of LAPACK among them.
+_COPIES = 8
 # Cells that questions speak of, times families, that the covariances may look at; and what it takes
 # to run a junction tree, in such cells.
 _MOST_WORK = 3e9
@@ -67,23 +71,27 @@ class TableInformation:
 def table_information(
     problem: TableProblem, tables: Vector, completed: Vector, budget: int | None = None
 ) -> TableInformation | None:
-    """Find the information at a maximum; None where that would take too long.
+    """Find the information at a maximum; None where that would take too long or too much memory.
 
     `completed` are the expected counts of all families in all rows.
     """
     layout = problem.layout
     counts = problem.expect(tables)[1] + problem.prior
-    directions = _directions(layout, tables, counts, completed + problem.prior)
-    cells = directions.cells
+    whole = completed + problem.prior
+    cells = _inside(layout, counts, whole)
     n = len(cells)
-    if n > _MOST_CELLS or _work(problem) > _MOST_WORK:
+    if n > MOST_CELLS or 8 * _COPIES * n * n > budget_in_force(budget):
         return None
-    require_memory(5 * 8 * n * n, budget, "the information on the tables")
+    if _work(problem) > _MOST_WORK:
+        return None
+    directions = _directions(layout, tables, cells, whole)
     if n:
         # Louis: what complete rows would tell, less what varies among completions.
-        missing = _covariances(problem, tables, cells) * problem.data.unit
         theta = tables[cells]
-        told = np.diag(counts[cells] / theta**2) - missing / np.outer(theta, theta)
+        told = _covariances(problem, tables, cells)
+        told *= -problem.data.unit / theta
+        told /= theta[:, None]
+        told[np.diag_indices(n)] += counts[cells] / theta**2
         turn = directions.matrix
         errors, shares = _errors(turn.T @ told @ turn, turn)
     else:
@@ -107,11 +115,19 @@ def _fraction(inflations: Vector) -> float:
     return max(0.0, 1.0 - len(inflations) / float(inflations.sum()))
 
 
-@dataclass(frozen=True)
-class _Directions:
-    """The cells with some probability, and the free directions in which their tables may change."""
+def _inside(layout: TableLayout, counts: Vector, whole: Vector) -> NDArray[np.int64]:
+    """The cells with some probability, of distributions that have several and rows behind them."""
+    found = np.zeros(len(counts), dtype=bool)
+    for rows in layout.rows:
+        some = counts[rows.cells] > _NOTHING
+        varies = (some.sum(axis=1) > 1) & (whole[rows.cells].sum(axis=1) > 0)
+        found[rows.cells] = some & varies[:, None]
+    return np.flatnonzero(found)
 
-    cells: NDArray[np.int64]
+
+class _Directions(NamedTuple):
+    """The free directions in which the tables may change."""
+
     matrix: Vector
     """Cells × directions, in which complete rows would tell one unit each."""
     nodes: NDArray[np.int64]
@@ -119,27 +135,22 @@ class _Directions:
 
 
 def _directions(
-    layout: TableLayout, tables: Vector, counts: Vector, completed: Vector
+    layout: TableLayout, tables: Vector, cells: NDArray[np.int64], whole: Vector
 ) -> _Directions:
-    cells: list[int] = []
-    blocks: list[Vector] = []
-    nodes: list[int] = []
-    starts = layout.kernel.table_starts.tolist()
-    for node, size in enumerate(layout.sizes):
-        for row in range(starts[node], starts[node + 1], size):
-            inside = [cell for cell in range(row, row + size) if counts[cell] > _NOTHING]
-            total = float(completed[row : row + size].sum())
-            if len(inside) < 2 or total <= 0:
-                continue
-            cells += inside
-            blocks.append(free_directions(tables[inside]) / math.sqrt(total))
-            nodes += [node] * (len(inside) - 1)
-    matrix = np.zeros((len(cells), len(nodes)))
+    starts = layout.kernel.table_starts
+    sizes = np.array(layout.sizes, dtype=np.int64)
+    nodes = np.searchsorted(starts, cells, side="right") - 1
+    firsts = cells - (cells - starts[nodes]) % sizes[nodes]
+    ends = np.flatnonzero(np.diff(firsts, append=-1)) + 1
+    matrix = np.zeros((len(cells), len(cells) - len(ends)))
     at, to = 0, 0
-    for block in blocks:
-        matrix[at : at + block.shape[0], to : to + block.shape[1]] = block
-        at, to = at + block.shape[0], to + block.shape[1]
-    return _Directions(np.array(cells, dtype=np.int64), matrix, np.array(nodes, dtype=np.int64))
+    for end in ends.tolist():
+        total = float(whole[firsts[at] : firsts[at] + sizes[nodes[at]]].sum())
+        free = end - at - 1
+        matrix[at:end, to : to + free] = free_directions(tables[cells[at:end]]) / math.sqrt(total)
+        at, to = end, to + free
+    # One fewer than the cells of each distribution.
+    return _Directions(matrix, np.delete(nodes, ends - 1))
 
 
 def free_directions(probabilities: Vector) -> Vector:

@@ -18,6 +18,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.errors import CannotAnswer, parameter
 from gml.model.bayesnet import CPT
 from gml.model.em.fitting import EmFit
 
@@ -26,6 +27,11 @@ NAME = "Cheeseman-Stutz"
 
 def cheeseman_stutz(found: EmFit, ess: float) -> float:
     """Return the approximation for tables that were fitted with the prior bdeu of this size."""
+    if not found.counts_all:
+        raise CannotAnswer(
+            "bdeu of incomplete rows needs the expected counts of all of them, which would take "
+            f"too much memory; allow more ({parameter('max_memory')}), or use bic"
+        )
     parts = [found.report.log_likelihood]
     for cpd in found.net.cpds:
         assert isinstance(cpd, CPT) and cpd.expected_counts is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from gml.kernel.blas import one_blas_thread
 from gml.model.bayesnet import BayesNet
 from gml.model.conditional_fit import SPARE_ROWS, too_few_rows
 from gml.model.em.climbing import Climb, Climbs, Collapsed, climb_from
-from gml.model.em.em_report import EmFit, EmReport, EmSettings
+from gml.model.em.em_report import EmFit, EmReport, EmSettings, warn_of_left_out
 from gml.model.em.normal import normal_em
 from gml.model.em.number_expectations import Expectation, available_sums
 from gml.model.em.number_families import Families, NumberFamily
@@ -26,7 +27,6 @@ from gml.model.em.number_rows import MISSING, NumberRows, number_rows
 from gml.model.em.number_starts import available_estimate, pooled_regressions, starts
 from gml.model.fit import prior_count
 from gml.model.regression_prior import RegressionPrior
-from gml.progress import reporter
 from gml.resources import available_threads, require_memory
 
 Array = NDArray[np.float64]
@@ -67,7 +67,11 @@ def fit_numbers(
             raise _collapsed(climbs, data, regression_prior)
         families = problem.families
         at = families.parameters(climbs.best.parameters)
-        found = _completed(families, data, max_memory, threads)(at)
+        wants_information = intervals is not None or settings.information
+        expectation, counts_all = problem.expectation, True
+        if settings.expected_counts or wants_information or data.hidden:
+            expectation, counts_all = _completed(problem, data, max_memory, threads)
+        found = expectation(at)
         at, found = numbered(families, data.hidden, at, found)
         said = None
         if intervals is not None or (settings.information and not data.is_complete):
@@ -80,11 +84,17 @@ def fit_numbers(
                 deadline=settings.deadline,
             )
         available = available_sums(families, data)
-        net = in_units(network(graph, families, at, found, available, data.hidden, rows.unit), data)
+        expected = found if settings.expected_counts else None
+        net = network(graph, families, at, expected, available, data.hidden, rows.unit)
+        net = in_units(net, data)
         if intervals is not None:
             bounds = intervals_of(said, families, data, at, found, intervals)
             net = with_intervals(net, families, bounds)
-        return EmFit(net, _report(climbs, problem, net, data, said))
+        report = _report(climbs, problem, net, data, said)
+        if not counts_all:
+            # Shares are of what the counts of all rows would tell.
+            report = replace(report, missing_information={})
+        return EmFit(net, report, counts_all)
 
 
 def number_problem(
@@ -263,18 +273,21 @@ def _fixed(families: Families, data: NumberRows, j: int) -> Fixed | None:
 
 
 def _completed(
-    families: Families, data: NumberRows, max_memory: int | None, threads: int | None
-) -> Expectation:
-    """E-steps that say how rows would fall if they were complete.
+    problem: NumberProblem, data: NumberRows, max_memory: int | None, threads: int | None
+) -> tuple[Expectation, bool]:
+    """E-steps that say how rows would fall if they were complete, and whether they do.
 
     Where that would enumerate too much, nodes with nothing seen below them are left out.
     """
     n = threads or available_threads()
     try:
-        return Expectation(families, data, keep_barren=True, threads=n, max_memory=max_memory)
+        return (
+            Expectation(problem.families, data, keep_barren=True, threads=n, max_memory=max_memory),
+            True,
+        )
     except CannotAnswer as error:
-        reporter().warn(f"expected counts leave out what has nothing seen below it: {error}")
-        return Expectation(families, data, threads=n, max_memory=max_memory)
+        warn_of_left_out(error)
+        return problem.expectation, False
 
 
 def _report(

@@ -99,7 +99,7 @@ def network(
     graph: Graph,
     families: Families,
     at: Parameters,
-    expected: Statistics,
+    expected: Statistics | None,
     available: Statistics,
     hidden: frozenset[int],
     unit: float,
@@ -128,7 +128,7 @@ def network(
                     given,
                     at.tables[j][rows],
                     seen,
-                    expected_counts=expected.counts[j][rows],
+                    expected_counts=None if expected is None else expected.counts[j][rows],
                 )
             )
             continue
@@ -145,7 +145,7 @@ def network(
                 tuple(at.regressions[j].terms[row, slopes].tolist()),
                 float(np.exp(at.regressions[j].log_sd[row])),
                 _rows(float(available.products[j][row, 0, 0]), unit),
-                expected_n=float(expected.products[j][row, 0, 0]),
+                expected_n=None if expected is None else float(expected.products[j][row, 0, 0]),
             )
             for row in rows
         )

@@ -14,7 +14,7 @@ from gml.errors import CannotAnswer, DataError, listing, parameter
 from gml.graph.graph import Graph
 from gml.model.bayesnet import CPT, BayesNet
 from gml.model.em.climbing import Climb, Climbs, climb_from
-from gml.model.em.em_report import EmFit, EmReport, EmSettings
+from gml.model.em.em_report import EmFit, EmReport, EmSettings, warn_of_left_out
 from gml.model.em.hidden_labels import numbered
 from gml.model.em.identification import model_rank
 from gml.model.em.information import intervals as bounds_of
@@ -45,11 +45,14 @@ def fit_tables(
     climbs = _climbs(problem, settings)
     tables = climbs.best.parameters
     log_likelihood, _ = problem.expect(tables)
-    counts = problem.completed_counts(tables, max_memory)
-    order = numbered(problem.layout, tables, counts)
-    tables, counts = tables[order], counts[order]
+    wants_information = settings.information or intervals is not None
+    counts, counts_all = None, True
+    if settings.expected_counts or wants_information or hidden:
+        counts, counts_all = _completed(problem, tables, max_memory)
+        order = numbered(problem.layout, tables, counts)
+        tables, counts = tables[order], counts[order]
     told = None
-    if settings.information or intervals is not None:
+    if counts is not None and wants_information:
         told = table_information(problem, tables, counts, max_memory)
     bounds = None
     if intervals is not None:
@@ -59,15 +62,28 @@ def fit_tables(
                 "a bootstrap gives intervals"
             )
         bounds = bounds_of(problem, tables, told, intervals)
-    net = _network(problem, tables, counts, bounds)
+    net = _network(problem, tables, counts if settings.expected_counts else None, bounds)
     return EmFit(
         net,
         replace(
             _report(climbs, log_likelihood, net),
-            rank=model_rank(problem) if settings.information else None,
-            missing_information={} if told is None else told.missing,
+            rank=model_rank(problem, max_memory) if settings.information else None,
+            # Shares are of what the counts of all rows would tell.
+            missing_information={} if told is None or not counts_all else told.missing,
         ),
+        counts_all,
     )
+
+
+def _completed(
+    problem: TableProblem, tables: Vector, max_memory: int | None
+) -> tuple[Vector, bool]:
+    """Expected counts of all rows, or of what EM looked at, where all would take too much."""
+    try:
+        return problem.completed_counts(tables, max_memory), True
+    except CannotAnswer as error:
+        warn_of_left_out(error)
+        return problem.expect(tables)[1], False
 
 
 def table_problem(
@@ -140,7 +156,7 @@ def _climbs(problem: TableProblem, settings: EmSettings) -> Climbs:
 
 
 def _network(
-    problem: TableProblem, tables: Vector, counts: Vector, bounds: Vector | None
+    problem: TableProblem, tables: Vector, counts: Vector | None, bounds: Vector | None
 ) -> BayesNet:
     layout = problem.layout
     cpds = []
@@ -158,7 +174,9 @@ def _network(
                 layout.in_graph_order(node, layout.table(tables, node)),
                 available,
                 None if bounds is None else _intervals(layout, node, bounds),
-                expected_counts=layout.in_graph_order(node, layout.table(counts, node)),
+                expected_counts=None
+                if counts is None
+                else layout.in_graph_order(node, layout.table(counts, node)),
             )
         )
     return BayesNet(tuple(cpds))

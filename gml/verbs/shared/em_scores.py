@@ -115,7 +115,9 @@ def _scored(
         if ess not in fits:
             how: dict[str, Any] = {} if ess is None else {"method": "bayes", "ess": ess}
             # Whether the model is identified is asked once.
-            settings = replace(incomplete.request.settings, information=not fits)
+            settings = replace(
+                incomplete.request.settings, information=not fits, expected_counts=ess is not None
+            )
             fits[ess] = fit_em(
                 dag,
                 incomplete.rows,

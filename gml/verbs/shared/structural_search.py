@@ -35,8 +35,14 @@ def search_incomplete(
     require_by_em([read.chosen], kinds_of(rows.variables))
     tell_assumption()
     rows = observing(rows)
-    settings = EmSettings(restarts=1, seed=seed, deadline=read.deadline, information=False)
     ess = prior_size(read.chosen)
+    settings = EmSettings(
+        restarts=1,
+        seed=seed,
+        deadline=read.deadline,
+        information=False,
+        expected_counts=ess is not None,
+    )
     prior: dict[str, Any] = {} if ess is None else {"method": "bayes", "ess": ess}
     n = rows.in_rows(rows.n)
     searches: list[OpenSearch] = []
