@@ -134,6 +134,25 @@ class Reporter:
         self.finish()
 
 
+class Remembering(Reporter):
+    """What a worker process has: what it says is kept, for its parent to say."""
+
+    def __init__(self) -> None:
+        self.said: list[tuple[str, str]] = []
+
+    def warn(self, message: str) -> None:
+        """Keep a warning."""
+        self.said.append(("warn", message))
+
+    def tell(self, message: str) -> None:
+        """Keep what belongs to the result."""
+        self.said.append(("tell", message))
+
+    def note(self, message: str) -> None:
+        """Keep a detail."""
+        self.said.append(("note", message))
+
+
 class StderrReporter(Reporter):
     """What the command line gives: one-line warnings, and a bar on a terminal after a second."""
 

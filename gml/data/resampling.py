@@ -5,7 +5,7 @@ Draws are over the sorted distinct rows with their counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -109,14 +109,34 @@ def fold_counts(counts: NDArray[np.int64], k: int, *, seed: int = 0) -> Iterator
         yield chosen
 
 
-def bootstrap_samples(dataset: Dataset, replicates: int, *, seed: int = 0) -> Iterator[Dataset]:
-    """Yield samples of as many rows as there are, drawn with replacement."""
+class Samples(Sequence[Dataset]):
+    """Samples that are drawn when they are asked for, the same ones each time."""
+
+    def __init__(self, draw: Callable[[int], Dataset], replicates: int) -> None:
+        self._draw = draw
+        self._replicates = replicates
+
+    def __len__(self) -> int:
+        return self._replicates
+
+    def __getitem__(self, k: Any) -> Any:
+        places = range(self._replicates)[k]
+        if isinstance(places, range):
+            return Samples(lambda j: self._draw(places[j]), len(places))
+        return self._draw(places)
+
+
+def bootstrap_samples(dataset: Dataset, replicates: int, *, seed: int = 0) -> Samples:
+    """Return samples of as many rows as there are, drawn with replacement."""
     rows, counts = distinct_rows(dataset)
     n = int(counts.sum())
     if n == 0:
         raise CannotAnswer("there are no rows to draw from")
-    for replicate in range(replicates):
-        yield resampled(dataset, rows, stream(seed, replicate).multinomial(n, counts / n))
+
+    def draw(replicate: int) -> Dataset:
+        return resampled(dataset, rows, stream(seed, replicate).multinomial(n, counts / n))
+
+    return Samples(draw, replicates)
 
 
 def stream(seed: int, k: int) -> np.random.Generator:

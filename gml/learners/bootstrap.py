@@ -10,46 +10,53 @@ Both draw from the sorted distinct rows with their counts, so the order of rows 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from itertools import takewhile
+from collections.abc import Callable, Sequence
 
 from gml.data.dataset import Dataset
-from gml.data.resampling import distinct_rows, require_splittable, resampled, stream
+from gml.data.resampling import Samples, distinct_rows, require_splittable, resampled, stream
 from gml.graph.graph import Graph
-from gml.kernel.pool import in_order
+from gml.kernel.processes import in_processes
 from gml.progress import Deadline, reporter
 from gml.resources import available_threads
 
 
-def half_samples(dataset: Dataset, replicates: int, *, seed: int = 0) -> Iterator[Dataset]:
-    """Yield half-samples, each followed by its complement."""
+def half_samples(dataset: Dataset, replicates: int, *, seed: int = 0) -> Samples:
+    """Return half-samples, each followed by its complement."""
     rows, counts = distinct_rows(dataset)
     n = require_splittable(counts, 2)
-    for replicate in range(replicates):
+
+    def draw(replicate: int) -> Dataset:
         # Drawn again for the complement, which costs less than keeping it.
         rng = stream(seed, replicate // 2)
         half = rng.multivariate_hypergeometric(counts, n // 2)
-        yield resampled(dataset, rows, half if replicate % 2 == 0 else counts - half)
+        return resampled(dataset, rows, half if replicate % 2 == 0 else counts - half)
+
+    return Samples(draw, replicates)
 
 
 def learn_replicates(
     learn: Callable[[Dataset], Graph | None],
-    samples: Iterable[Dataset],
+    samples: Sequence[Dataset],
     *,
-    total: int,
     threads: int | None = None,
     deadline: Deadline | None = None,
 ) -> list[Graph]:
     """Learn a graph from each sample, several at a time; at the deadline return those ready.
 
-    `learn` returns None when it could not finish in time.
+    Samples are drawn and learned from in processes of their own, as many as there are threads
+    (`gml.kernel.processes`). `learn` returns None when it could not finish in time.
     """
     deadline = deadline or Deadline()
     threads = threads or available_threads()
     graphs: list[Graph] = []
-    in_time = takewhile(lambda _: not deadline.passed, samples)
-    with reporter().counting("replicates", total) as count:
-        for graph in in_order(learn, in_time, threads, ahead=threads):
+    found = in_processes(
+        lambda k: learn(samples[k]),
+        len(samples),
+        threads,
+        may_go_on=lambda: not deadline.passed,
+    )
+    with reporter().counting("replicates", len(samples)) as count:
+        for graph in found:
             if graph is not None:
                 graphs.append(graph)
             count(len(graphs))

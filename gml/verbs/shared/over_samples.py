@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -53,7 +53,7 @@ class PcOnSamples:
         """What the provenance says of it."""
         return self.settings.shown
 
-    def samples(self, rows: Dataset, replicates: int, seed: int) -> Iterable[Dataset]:
+    def samples(self, rows: Dataset, replicates: int, seed: int) -> Sequence[Dataset]:
         """The samples to learn from."""
         return half_samples(rows, replicates, seed=seed)
 
@@ -90,7 +90,7 @@ class SearchOnSamples:
             "restarts": self.restarts,
         }
 
-    def samples(self, rows: Dataset, replicates: int, seed: int) -> Iterable[Dataset]:
+    def samples(self, rows: Dataset, replicates: int, seed: int) -> Sequence[Dataset]:
         """The samples to learn from."""
         return bootstrap_samples(rows, replicates, seed=seed)
 
@@ -132,7 +132,7 @@ class UndirectedOnSamples:
         """What the provenance says of it."""
         return self.structure.shown
 
-    def samples(self, rows: Dataset, replicates: int, seed: int) -> Iterable[Dataset]:
+    def samples(self, rows: Dataset, replicates: int, seed: int) -> Sequence[Dataset]:
         """The samples to learn from."""
         draw = half_samples if self.structure.tests else bootstrap_samples
         return draw(rows, replicates, seed=seed)
@@ -168,7 +168,6 @@ def over_samples(
     graphs = learn_replicates(
         learn,
         learner.samples(counter.require_rows(what), replicates, seed),
-        total=replicates,
         threads=limits.threads,
         deadline=limits.deadline,
     )

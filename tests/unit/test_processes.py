@@ -1,0 +1,134 @@
+"""Work in processes: order, errors, what is said, workers that are killed, and the end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import pytest
+
+from gml.errors import CannotAnswer, DataError, GmlWarning
+from gml.kernel import processes
+from gml.kernel.processes import in_processes
+from gml.progress import reporter
+
+pytestmark = pytest.mark.skipif(not processes.can_fork(), reason="no processes can be forked here")
+
+
+def children():
+    """The processes that this one began and that are still there."""
+    with open(f"/proc/{os.getpid()}/task/{os.getpid()}/children") as file:
+        return file.read().split()
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+@pytest.mark.parametrize("n", [0, 1, 2, 7])
+def test_results_come_in_order(n, workers):
+    def work(k):
+        time.sleep(0.02 * (k % 3 == 0))
+        return k * k
+
+    assert list(in_processes(work, n, workers)) == [k * k for k in range(n)]
+
+
+def test_several_processes_work_and_are_gone_afterwards():
+    before = children()
+    pids = set(in_processes(lambda _: (time.sleep(0.02), os.getpid())[1], 6, 2))
+    assert len(pids) == 2
+    assert os.getpid() not in pids
+    assert children() == before
+
+
+def test_large_results_arrive_whole():
+    found = list(in_processes(lambda k: bytes([k]) * 3_000_000, 4, 2))
+    assert [(len(one), one[0], one[-1]) for one in found] == [(3_000_000, k, k) for k in range(4)]
+
+
+def test_an_error_is_raised_here():
+    def work(k):
+        if k == 2:
+            raise DataError("line 3: no")
+        return k
+
+    before = children()
+    with pytest.raises(DataError, match="line 3: no"):
+        list(in_processes(work, 5, 2))
+    assert children() == before
+
+
+def test_what_a_worker_says_is_said_here():
+    def work(k):
+        reporter().warn(f"item {k}")
+        return k
+
+    with pytest.warns(GmlWarning) as said:
+        list(in_processes(work, 3, 2))
+    assert [str(one.message) for one in said] == ["item 0", "item 1", "item 2"]
+
+
+def test_a_worker_that_is_killed_is_replaced(tmp_path):
+    for attempt in range(10):
+        once = tmp_path / str(attempt)
+
+        def work(k, once=once):
+            if k == 1 and not once.exists():
+                once.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            return k
+
+        assert list(in_processes(work, 4, 2)) == [0, 1, 2, 3]
+        assert once.exists()
+
+
+def test_an_item_that_kills_every_worker_is_an_error():
+    def work(k):
+        if k == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return k
+
+    with pytest.raises(CannotAnswer, match=r"ended 3 times \(SIGKILL\).*`threads=1`"):
+        list(in_processes(work, 4, 2))
+
+
+def test_nothing_is_begun_once_time_is_over():
+    left = [True, True, True, False, False, False, False]
+    assert list(in_processes(lambda k: k, 7, 2, may_go_on=lambda: left.pop(0))) == [0, 1, 2]
+
+
+def test_a_consumer_that_has_enough_ends_the_workers():
+    before = children()
+    found = in_processes(lambda k: time.sleep(60 * (k > 1)), 4, 2)
+    next(found)
+    found.close()
+    assert children() == before
+
+
+def test_workers_end_with_their_parent():
+    """A parent that is killed cannot clean up; the system ends its workers."""
+    read, write = os.pipe()
+    parent = os.fork()
+    if parent == 0:
+        try:
+
+            def work(_):
+                os.write(write, f"{os.getpid()}\n".encode())
+                time.sleep(60)
+
+            list(in_processes(work, 2, 2))
+        finally:
+            os._exit(1)
+    os.close(write)
+    pids: list[str] = []
+    while len(pids) < 2:
+        pids += os.read(read, 100).decode().split()
+    os.kill(parent, signal.SIGKILL)
+    os.waitpid(parent, 0)
+    # Both ends of the pipe were theirs alone.
+    assert os.read(read, 1) == b""
+    os.close(read)
+
+
+def test_threads_do_the_work_where_nothing_can_be_forked(monkeypatch):
+    monkeypatch.setattr(processes, "can_fork", lambda: False)
+    assert set(in_processes(lambda _: os.getpid(), 4, 2)) == {os.getpid()}
