@@ -269,6 +269,11 @@ def _factorized(data: Dataset | pd.DataFrame, at: int) -> tuple[NDArray[np.int64
     return np.where(gaps, -1, codes), values.tolist()
 
 
+def different_values(data: Dataset | pd.DataFrame, at: int) -> list[Any]:
+    """The values of a column, each once."""
+    return _factorized(data, at)[1]
+
+
 def warn_of_impossible(n_rows: int, where: str) -> None:
     """Say how many rows have no answer."""
     if n_rows:

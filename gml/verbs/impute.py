@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gml.data.dataset import Dataset
 from gml.data.frames import is_frame
-from gml.errors import UsageError, kind_of, parameter, require_whole
+from gml.errors import UsageError, agreeing, counted, kind_of, parameter, require_whole
 from gml.model.bayesnet import BayesNet
 from gml.model.em.parameter_draws import parameter_draws
 from gml.model.evidence import circumstances
 from gml.model.imputation import METHODS, Filled, Imputer
-from gml.model.predict import observed_values, read_nodes
+from gml.model.predict import different_values, observed_values, read_nodes
 from gml.model.row_evidence import RowEvidence
+from gml.verbs.shared.cut_columns import CutColumns
+from gml.verbs.shared.filled_frame import filled_frame, with_numbers
 from gml.verbs.shared.imputed_rows import (
     FilledCell,
     dataset_of,
@@ -35,30 +37,64 @@ if TYPE_CHECKING:
 __all__ = ["Imputation", "impute", "models_of_draws", "require_method", "seed_of_draw"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Imputation:
     """Tables without holes: one, or one per draw; and the cells that were filled in each."""
 
     datasets: tuple[Dataset, ...]
+    """The columns that are nodes, with the levels of the model."""
     cells: tuple[tuple[FilledCell, ...], ...]
-    frame: pd.DataFrame | None = field(default=None, repr=False)
-    """The DataFrame that was given, with its other columns."""
+    given: pd.DataFrame | Dataset
+    """The table with its holes."""
 
-    def to_frame(self, draw: int = 0) -> pd.DataFrame:
-        """Return a table as a DataFrame, with the columns and the index of the one given."""
-        filled = self.datasets[draw].to_frame()
-        if self.frame is None:
-            return filled
-        whole = self.frame.copy()
-        for name in filled:
-            whole[name] = filled[name].to_numpy()
-        return whole
+    def __repr__(self) -> str:
+        drawn = f", {counted(len(self.datasets), 'draw')}" if len(self.datasets) > 1 else ""
+        rows = len({cell.row for cell in self.cells[0]})
+        n_rows = self.datasets[0].n_rows
+        return (
+            f"<Imputation: {counted(len(self.cells[0]), 'cell')} filled in {rows} of "
+            f"{counted(n_rows, 'row')}{drawn}>"
+        )
 
-    def cells_frame(self, draw: int = 0) -> pd.DataFrame:
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the cells that were filled, by the first of several draws."""
+        from gml.pictures.notebook.tables import block, paragraph, table
+
+        heading = paragraph(repr(self).strip("<>"))
+        return block(heading, table([cell._asdict() for cell in self.cells[0]], headers=["row"]))
+
+    def to_frame(self, draw: int | None = None) -> pd.DataFrame:
+        """Return a table as a DataFrame, of which only the holes differ from the one given.
+
+        One that was read from a path has the columns that are nodes. Draws count from 0 on, and
+        where there are several, `draw` must say which.
+        """
+        draw = self._draw(draw)
+        variables = {v.name: v for v in self.datasets[draw].variables}
+        if not isinstance(self.given, Dataset):
+            return filled_frame(self.given, self.cells[draw], variables)
+        table = with_numbers(self.given, self.cells[draw])
+        return filled_frame(table, self.cells[draw], variables)
+
+    def cells_frame(self, draw: int | None = None) -> pd.DataFrame:
         """Return the cells that were filled: row (from 1 on), column, value, how sure that is."""
         import pandas as pd
 
-        return pd.DataFrame(self.cells[draw], columns=list(FilledCell._fields))
+        return pd.DataFrame(self.cells[self._draw(draw)], columns=list(FilledCell._fields))
+
+    def _draw(self, draw: int | None) -> int:
+        n_draws = len(self.datasets)
+        if draw is None and n_draws == 1:
+            return 0
+        if isinstance(draw, int | np.integer) and 0 <= draw < n_draws:
+            return int(draw)
+        which = f"0 to {n_draws - 1}" if n_draws > 1 else "0"
+        said = "must say which" if draw is None else f"must be {which}, not {draw!r}"
+        there = counted(n_draws, "draw")
+        raise UsageError(
+            f"{parameter('draw')} {said}: there {agreeing(n_draws, 'is', 'are')} {there}"
+            + (f", {which}" if draw is None else "")
+        )
 
 
 @answers_misspelling()
@@ -149,9 +185,14 @@ def impute(
         )
         found: Filled = fill.fill(evidence)
         warn_of_unfilled(found.impossible, "data")
+        cut = CutColumns(net, rows.names, seed=seed_of_draw(seed, k) if method == "draw" else None)
+        for column in cut.positions:
+            cut.see(column, different_values(data, rows.at[column]))
+        numbers = cut.numbers(evidence, found.values)
+        cut.warn()
         datasets.append(replace(dataset_of(net, rows.names, found.values), weights=weights))
-        cells.append(tuple(cell for cell, _, _ in filled_cells(fill, evidence, found, ".")))
-    return Imputation(tuple(datasets), tuple(cells), frame)
+        cells.append(tuple(cell for cell, _, _ in filled_cells(fill, evidence, found, numbers)))
+    return Imputation(tuple(datasets), tuple(cells), data)
 
 
 def require_method(method: str | None, draws: int | None) -> str:

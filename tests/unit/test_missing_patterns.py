@@ -11,6 +11,7 @@ import pytest
 
 import gml
 from gml.data.missing_patterns import missing_patterns
+from gml.model.em.dependent_columns import dependent_columns
 from gml.model.em.mcar import little_test
 from gml.model.em.normal import normal_em
 
@@ -130,7 +131,8 @@ def test_profiles_show_patterns_and_are_schemas_all_the_same(gml, tmp_path):
     air().assign(kind=["a", "b"] * 20).to_csv(table, index=False)
     numeric = ["--numeric", "Ozone,Solar,Wind,Temp"]
     text = gml("profile", table, *numeric, "--missing-patterns", "-f", "text").stdout.decode()
-    assert "Ozone, Solar" in text and "(Little's test): chi2" in text
+    assert "Ozone, Solar" in text
+    assert "nothing speaks against missing completely at random (Little's test: chi2" in text
     schema = tmp_path / "schema.json"
     gml("profile", table, *numeric, "--missing-patterns", "-o", schema)
     content = json.loads(schema.read_text())["missing_patterns"]
@@ -147,3 +149,55 @@ def test_a_number_of_one_value_takes_no_part():
     one = little_test(read(frame, numeric=list(frame)))
     constant = frame.assign(Month=5.0)
     assert little_test(read(constant, numeric=list(constant))) == one
+
+
+def report(gml, tmp_path, frame, *options):
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    run = gml("profile", tmp_path / "table.csv", *options, "--missing-patterns", "-f", "text")
+    assert run.returncode == 0
+    return run.stdout.decode()
+
+
+def test_the_verdict_is_said_in_words(gml, tmp_path):
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=300)
+    frame = pd.DataFrame({"x": x, "y": np.where(x > 0.5, np.nan, rng.normal(size=300))})
+    text = report(gml, tmp_path, frame, "--numeric", "x,y")
+    assert text.splitlines()[-1].startswith("not missing completely at random (Little's test: chi2")
+    assert "--missing em needs only" in text
+
+
+def test_columns_with_gaps_are_listed_by_number(gml, tmp_path):
+    frame = pd.DataFrame({"a": ["x", None] * 10, "b": [None, "y", "z", "y"] * 5, "c": ["u"] * 20})
+    frame.loc[0:2, "a"] = None
+    lines = report(gml, tmp_path, frame).split("\n\n")[1].splitlines()
+    assert [line.split() for line in lines if line.split()[-1] in ("a", "b", "c")] == [
+        ["12", "0.6", "a"],
+        ["5", "0.25", "b"],
+    ]
+
+
+def test_what_would_allow_a_test_is_named(gml, tmp_path):
+    rng = np.random.default_rng(3)
+    label = np.array([f"L{k:03}" for k in range(120)])
+    frame = pd.DataFrame({"n": rng.normal(size=240).round(3), "id": np.tile(label, 2), "k": "x"})
+    frame.loc[::5, "n"] = np.nan
+    text = report(gml, tmp_path, frame)
+    assert "try --numeric 'n' --exclude 'id'" in text
+
+
+def test_columns_that_determine_one_another_are_named(gml, tmp_path):
+    rng = np.random.default_rng(3)
+    years = rng.integers(3, size=200)
+    frame = pd.DataFrame(
+        {"school": np.array(["a", "b", "c"])[years], "years": years, "x": rng.normal(size=200)}
+    )
+    frame.loc[::7, "x"] = np.nan
+    text = report(gml, tmp_path, frame, "--numeric", "years,x")
+    assert "'school', 'years' determine one another" in text and "--exclude 'years'" in text
+    frame["years"] = rng.integers(5, size=200)
+    frame.loc[frame["years"] == 4, "x"] = np.nan
+    assert dependent_columns(read(frame, numeric=["x"])).startswith(
+        "'years' does not vary enough in the rows that have 'x'"
+    )
+    assert dependent_columns(read(frame, numeric=["x", "years"])) is None

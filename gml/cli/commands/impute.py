@@ -110,7 +110,7 @@ def command(
     rows = None if draws is None else incomplete_rows(net, source, **how)
     drawn = models_of_draws(net, rows, draws, seed=seed, threads=threads)
     for k, (own, (path, listed_at)) in enumerate(zip(drawn, files, strict=True)):
-        with listing_cells(listed_at, safe_csv=out.safe_csv) as listed:
+        with listing_cells(listed_at, safe_csv=out.safe_csv, decimal=reading.decimal) as listed:
             text = csv_of_imputed(
                 own,
                 source,
@@ -118,6 +118,7 @@ def command(
                 seed=seed_of_draw(seed, k),
                 safe_csv=out.safe_csv,
                 listed=listed,
+                numbers_of=net,
                 **how,
             )
             TableOutput(path, out.safe_csv).write(text)

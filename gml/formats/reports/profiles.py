@@ -18,6 +18,9 @@ _SHOWN = 8
 _SHOWN_PATTERNS = 20
 _SHOWN_QUANTILES = ("0.25", "0.5", "0.75")
 
+# At this level Little's test says no.
+_MCAR_LEVEL = 0.05
+
 
 def as_document(profile: Profile) -> dict[str, Any]:
     """Return the JSON object of a schema; columns that no name stands for are a list beside it."""
@@ -153,18 +156,34 @@ def _with_patterns(
     ]
     left = len(found.patterns) - _SHOWN_PATTERNS
     more = f"{left} more patterns\n" if left > 0 else ""
-    return f"{text}\n{table(shown)}{before}{more}{before}{_of_mcar(found.mcar)}\n"
+    gaps = _gaps(profile)
+    parts = [text, *([table(gaps)] if gaps else []), table(shown)]
+    return "\n".join(parts) + f"{before}{more}{before}{_of_mcar(found.mcar)}\n"
+
+
+def _gaps(profile: Profile) -> list[dict[str, Any]]:
+    """The columns that lack values, that with the most first; of equals the first."""
+    lacking = [column for column in profile.columns if column.missing]
+    lacking.sort(key=lambda column: -(column.missing or 0))
+    return [
+        {"missing": column.missing, "rate": column.rate, "column": column.name}
+        for column in lacking
+    ]
 
 
 def _of_mcar(mcar: McarTest | None) -> str:
     if mcar is None:
         return "nothing is missing"
     if mcar.p_value is None:
-        return f"no test of whether values are missing completely at random: {mcar.why}"
-    return (
-        "missing completely at random (Little's test): chi2 "
-        f"{mcar.statistic:.6g}, df {mcar.df}, p {mcar.p_value:.6g}"
-    )
+        why = with_flags(mcar.why or "")
+        return f"no test of whether values are missing completely at random: {why}"
+    test = f"Little's test: chi2 {mcar.statistic:.6g}, df {mcar.df}, p {mcar.p_value:.6g}"
+    if mcar.p_value <= _MCAR_LEVEL:
+        return (
+            f"not missing completely at random ({test}): where values are missing depends on "
+            "others; --missing em needs only that these others are there"
+        )
+    return f"nothing speaks against missing completely at random ({test})"
 
 
 def _as_json(profile: Profile, *, inputs: Hashes = NO_INPUTS) -> str:

@@ -24,13 +24,18 @@ from numpy.typing import NDArray
 from gml import kernel
 from gml.data.dataset import Dataset, missing_mask
 from gml.data.missing_patterns import McarTest
-from gml.errors import CannotAnswer, DataError, counted, quote
+from gml.data.number_summary import numbers_of_labels
+from gml.errors import CannotAnswer, DataError, Note, counted, parameter, quote
+from gml.model.em.dependent_columns import dependent_columns
 from gml.model.em.normal import normal_em
 from gml.name_order import NameOrder
 from gml.resources import require_memory
 
 # Columns of numbers and indicators; with more, a step of EM takes seconds and its end is far.
 _MOST_COLUMNS = 100
+
+# Numbers of more values than this are advised to be taken as numbers.
+_FEW_VALUES = 10
 
 Array = NDArray[np.float64]
 
@@ -65,9 +70,13 @@ def little_test(dataset: Dataset, *, threads: int = 1) -> McarTest:
                 else "all rows with values have them in the same columns"
             )
             return McarTest(None, 0, None, None, why)
+    except (DataError, CannotAnswer) as error:
+        return McarTest(None, 0, None, None, Note(f"{error}"))
+    try:
         found = normal_em(values, weights, names=names, threads=threads)
     except (DataError, CannotAnswer) as error:
-        return McarTest(None, 0, None, None, str(error))
+        why = dependent_columns(dataset) or f"{error}"
+        return McarTest(None, 0, None, None, Note(why))
     patterns, of_row = np.unique(masks, axis=0, return_inverse=True)
     of_row = of_row.reshape(-1)
     statistic, df = 0.0, -len(names)
@@ -112,8 +121,33 @@ def _columns(dataset: Dataset) -> tuple[list[str], Array]:
     if len(columns) > _MOST_COLUMNS:
         raise CannotAnswer(
             f"{len(columns)} columns of numbers and indicators of levels are more than the "
-            f"{_MOST_COLUMNS} that it takes; leave out columns with many levels, or cut them"
+            f"{_MOST_COLUMNS} that it takes; {_fewer(dataset, len(columns))}"
         )
     if not columns:
         raise DataError(f"{counted(len(dataset.names), 'column')}, none of which varies")
     return names, np.column_stack(columns)
+
+
+def _fewer(dataset: Dataset, columns: int) -> str:
+    """Say what leaves few enough columns: numbers as numbers, then text left out."""
+    sizes: dict[str, int] = {}
+    are_numbers = set()
+    for variable, column in zip(dataset.variables, dataset.columns, strict=True):
+        if variable.levels is None:
+            continue
+        occurring = np.unique(column[~missing_mask(column)]).tolist()
+        sizes[variable.name] = len(occurring) - 1
+        numbers = numbers_of_labels([variable.levels[code] for code in occurring])[:-1]
+        if sizes[variable.name] > 1 and not np.isnan(numbers).any():
+            are_numbers.add(variable.name)
+    numeric, exclude = [], []
+    # Those of many values are hardly labels; codes of few values may be.
+    for name in sorted(sizes, key=lambda name: (name not in are_numbers, -sizes[name], name)):
+        if name in are_numbers and (columns > _MOST_COLUMNS or sizes[name] >= _FEW_VALUES):
+            numeric.append(name)
+            columns -= sizes[name] - 1
+        elif columns > _MOST_COLUMNS:
+            exclude.append(name)
+            columns -= sizes[name]
+    asked = [("numeric", numeric), ("exclude", exclude)]
+    return "try " + " ".join(parameter(option, names) for option, names in asked if names)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from gml.atomic import whole_file
 from gml.data.dataset import Dataset, code_type
 from gml.data.options import ReadOptions
 from gml.data.records import Records, open_records
-from gml.errors import UsageError, counted, place
+from gml.errors import UsageError, agreeing, counted, listing, place
 from gml.ledger import wants_digest
 from gml.model.bayesnet import BayesNet
 from gml.model.evidence import circumstances
@@ -22,7 +23,8 @@ from gml.model.imputation import Filled, Imputer
 from gml.model.row_evidence import RowEvidence
 from gml.progress import reporter
 from gml.verbs.shared.answer_text import csv_line
-from gml.verbs.shared.row_queries import evidence_blocks
+from gml.verbs.shared.cut_columns import CutColumns
+from gml.verbs.shared.row_queries import evidence_blocks, na_tokens
 
 
 class FilledCell(NamedTuple):
@@ -30,21 +32,28 @@ class FilledCell(NamedTuple):
 
     row: int
     column: str
-    value: str
+    value: str | float
+    """A level, or a number."""
     probability: float | None
-    """Of a level, given all that the row observes."""
+    """Of a level, or of the interval of a number that was cut, given all that the row observes."""
     sd: float | None
     """Of a number, given all that the row observes."""
 
-    def line(self, safe_csv: bool) -> bytes:
+    def text(self, decimal: str = ".") -> str:
+        """The value as a cell of a file."""
+        if isinstance(self.value, str):
+            return self.value
+        return repr(self.value).removesuffix(".0").replace(".", decimal)
+
+    def line(self, safe_csv: bool, decimal: str = ".") -> bytes:
         """The cell as a line of CSV."""
         figures = ["" if x is None else repr(x) for x in (self.probability, self.sd)]
-        return csv_line([str(self.row), self.column, self.value, *figures], safe_csv)
+        return csv_line([str(self.row), self.column, self.text(decimal), *figures], safe_csv)
 
 
 @contextmanager
 def listing_cells(
-    path: str | None, *, safe_csv: bool = False
+    path: str | None, *, safe_csv: bool = False, decimal: str = "."
 ) -> Iterator[Callable[[FilledCell], None] | None]:
     """Yield what takes the cells that are filled, into a CSV file that appears whole."""
     if path is None:
@@ -54,7 +63,7 @@ def listing_cells(
         file.write(csv_line(list(FilledCell._fields), safe_csv))
 
         def write(cell: FilledCell) -> None:
-            file.write(cell.line(safe_csv))
+            file.write(cell.line(safe_csv, decimal))
 
         yield write
 
@@ -76,35 +85,74 @@ def csv_of_imputed(
     reading: ReadOptions | None = None,
     safe_csv: bool = False,
     listed: Callable[[FilledCell], None] | None = None,
+    numbers_of: BayesNet | None = None,
     max_memory: int | None = None,
 ) -> Iterator[bytes]:
     """Yield CSV text: the file with the missing cells of nodes filled, block by block.
 
-    Every cell that is filled goes to `listed`, if that is given.
+    Every cell that is filled goes to `listed`, if that is given. `numbers_of` is the model that
+    knows the numbers of columns that were cut, if `net` does not.
     """
     reading = reading or ReadOptions()
-    impossible, n_filled, done = 0, 0, 0
+    impossible, n_filled, filled_rows, done = 0, 0, 0, 0
     with open_records(data, reading, digest=wants_digest(data)) as records:
         rows = _evidence(net, records, reading, missing, ignore_unknown)
         fill = Imputer(net, rows.names, method=method, seed=seed, max_memory=max_memory)
+        cut = CutColumns(numbers_of or net, rows.names, seed=seed if method == "draw" else None)
+        left = _MissingElsewhere(records.names, rows.at, na_tokens(reading))
         text = csv_line(list(records.names), safe_csv)
         for block, values in evidence_blocks(records, rows, reading):
             evidence = with_holes(values)
             found = fill.fill(evidence, first_row=done)
             impossible += found.impossible
             lines = [list(fields) for _, fields in block]
-            for cell, i, k in filled_cells(fill, evidence, found, reading.decimal):
-                lines[i][rows.at[k]] = cell.value
+            left.count(lines)
+            for k in cut.positions:
+                cut.see(k, (fields[rows.at[k]] for fields in lines))
+            in_rows = set()
+            numbers = cut.numbers(evidence, found.values, done)
+            for cell, i, k in filled_cells(fill, evidence, found, numbers):
+                lines[i][rows.at[k]] = cell.text(reading.decimal)
                 n_filled += 1
+                in_rows.add(i)
                 if listed is not None:
                     listed(cell._replace(row=done + i + 1))
+            filled_rows += len(in_rows)
             done += len(block)
             yield text + b"".join(csv_line(fields, safe_csv) for fields in lines)
             text = b""
         yield text
         rows.warn()
+    cut.warn()
     warn_of_unfilled(impossible, place(data))
-    reporter().tell(f"{counted(n_filled, 'cell')} filled in {counted(done, 'row')}")
+    in_all = counted(done, "row") if filled_rows == done else f"{filled_rows} of {done} rows"
+    reporter().tell(f"{counted(n_filled, 'cell')} filled in {in_all}{left.said()}")
+
+
+class _MissingElsewhere:
+    """Missing cells of columns that are not in the model, and so are not filled."""
+
+    def __init__(self, names: Sequence[str], nodes: Sequence[int], na: Collection[str]) -> None:
+        self._names = names
+        self._cells = {at: 0 for at in range(len(names)) if at not in nodes}
+        self._na = na
+
+    def count(self, lines: Sequence[Sequence[str]]) -> None:
+        """Count those of some rows."""
+        for at in self._cells:
+            self._cells[at] += sum(fields[at].strip(" ") in self._na for fields in lines)
+
+    def said(self) -> str:
+        """The end of a sentence, empty if there are none."""
+        total = sum(self._cells.values())
+        if not total:
+            return ""
+        columns = [self._names[at] for at, cells in self._cells.items() if cells]
+        return (
+            f"; {counted(total, 'missing cell')} {agreeing(total, 'remains', 'remain')}, in "
+            f"{agreeing(len(columns), 'a column that is', 'columns that are')} not in the model: "
+            f"{listing(columns)}"
+        )
 
 
 def incomplete_rows(
@@ -157,21 +205,27 @@ def dataset_of(net: BayesNet, names: Sequence[str], values: NDArray[np.float64])
 
 
 def filled_cells(
-    fill: Imputer, evidence: NDArray[np.float64], found: Filled, decimal: str
+    fill: Imputer,
+    evidence: NDArray[np.float64],
+    found: Filled,
+    numbers: NDArray[np.float64],
 ) -> Iterator[tuple[FilledCell, int, int]]:
-    """Yield the cells that were filled, with their row and column in the block."""
+    """Yield the cells that were filled, with their row and column in the block.
+
+    `numbers` has those that stand for intervals.
+    """
     variables = {v.name: v for v in fill.net.variables}
     levels = [variables[name].levels for name in fill.names]
     holes = np.argwhere(np.isnan(evidence) & ~np.isnan(found.values))
     for i, k in holes.tolist():
         own, value = levels[k], float(found.values[i, k])
         if own is None:
-            text = repr(value) if decimal == "." else repr(value).replace(".", decimal)
             sd = float(found.sd[i, k])
-            yield FilledCell(i + 1, fill.names[k], text, None, sd), i, k
+            yield FilledCell(i + 1, fill.names[k], value, None, sd), i, k
         else:
-            p = float(found.probability[i, k])
-            yield FilledCell(i + 1, fill.names[k], own[int(value)], p, None), i, k
+            number, p = float(numbers[i, k]), float(found.probability[i, k])
+            filled = own[int(value)] if math.isnan(number) else number
+            yield FilledCell(i + 1, fill.names[k], filled, p, None), i, k
 
 
 def warn_of_unfilled(impossible: int, where: str) -> None:

@@ -299,7 +299,7 @@ class _TrueColumn:
     def __init__(self, variable: Variable, at: int, reading: ReadOptions, missing: str) -> None:
         self.variable = variable
         self._at = at
-        self._na = _na_tokens(reading)
+        self._na = na_tokens(reading)
         self._true = TrueValues(
             variable, missing_is_level=missing == "level", decimal=reading.decimal
         )
@@ -324,7 +324,7 @@ class _TrueColumn:
         return value
 
 
-def _na_tokens(reading: ReadOptions) -> set[str]:
+def na_tokens(reading: ReadOptions) -> set[str]:
     return {token.strip(" ") for token in reading.na_tokens}
 
 
@@ -352,7 +352,7 @@ def evidence_blocks(
     records: Records, rows: RowEvidence, reading: ReadOptions
 ) -> Iterator[tuple[list[tuple[int, list[str]]], NDArray[Any]]]:
     """Yield records, and what they observe; the meaning of a text is mostly looked up once."""
-    na = _na_tokens(reading)
+    na = na_tokens(reading)
     known = [rows.known(k) for k in range(len(rows.at))]
 
     def find(line: int, k: int, cell: str) -> float:

@@ -1,0 +1,106 @@
+"""Which columns of a table are linear functions of one another: no normal distribution fits them.
+
+Columns join one by one, those with the fewest gaps first and by name, in the rows that have all of
+them so far. One after which the numbers and indicators are linearly dependent is named with the
+columns that the dependence is between: those with a weight in the last right singular vector.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.data.dataset import Dataset, missing_mask
+from gml.data.number_summary import numbers_of_labels
+from gml.errors import listing, parameter, quote
+from gml.name_order import NameOrder
+
+_ROUNDING = 1e-9
+
+
+def dependent_columns(dataset: Dataset) -> str | None:
+    """Say which columns depend on one another, and which to leave out; None if none is found."""
+    masks = [missing_mask(column) for column in dataset.columns]
+    order = sorted(NameOrder(dataset.names).positions.tolist(), key=lambda j: int(masks[j].sum()))
+    rows = np.ones(dataset.n_rows, dtype=bool)
+    if dataset.weights is not None:
+        rows &= dataset.weights > 0
+    chosen: list[int] = []
+    for j in order:
+        if _is_constant(dataset, j):
+            continue
+        rows &= ~masks[j]
+        chosen.append(j)
+        involved = _dependence(dataset, chosen, rows)
+        if involved is None:
+            continue
+        last = dataset.names[j]
+        if not rows.any():
+            return (
+                f"no row has {quote(last)} and all columns with fewer gaps; leave it out "
+                f"({parameter('exclude', [last])})"
+            )
+        names = [dataset.names[k] for k in involved]
+        if len(names) == 1 and names[0] == last:
+            return (
+                f"{quote(last)} does not vary enough in the rows that have all columns with fewer "
+                f"gaps; leave it out ({parameter('exclude', [last])})"
+            )
+        if len(names) == 1:
+            return (
+                f"{quote(names[0])} does not vary enough in the rows that have {quote(last)}; "
+                f"leave one of them out ({parameter('exclude', [names[0]])})"
+                f"{_as_numbers(dataset, involved[0])}"
+            )
+        least_seen = last if last in names else names[-1]
+        return (
+            f"{listing(names)} determine one another in the rows that have them; "
+            f"leave one of them out ({parameter('exclude', [least_seen])})"
+        )
+    return None
+
+
+def _is_constant(dataset: Dataset, j: int) -> bool:
+    """Whether a column has one value at most, and so takes no part."""
+    column = dataset.columns[j]
+    return len(np.unique(column[~missing_mask(column)])) < 2
+
+
+def _as_numbers(dataset: Dataset, j: int) -> str:
+    """Offer to take labels that are all numbers as such."""
+    levels = dataset.variables[j].levels
+    if levels is None or len(levels) < 3 or np.isnan(numbers_of_labels(levels)[:-1]).any():
+        return ""
+    return f", or take it as numbers ({parameter('numeric', [dataset.names[j]])})"
+
+
+def _dependence(dataset: Dataset, chosen: list[int], rows: NDArray[np.bool_]) -> list[int] | None:
+    """The columns between which there is a linear dependence, in these rows."""
+    if not rows.any():
+        return chosen
+    owners: list[int] = []
+    columns = []
+    for j in chosen:
+        variable, column = dataset.variables[j], dataset.columns[j]
+        if variable.is_continuous:
+            owners.append(j)
+            columns.append(column[rows])
+            continue
+        seen = np.unique(column[~missing_mask(column)]).tolist()
+        for code in seen[1:]:
+            owners.append(j)
+            columns.append((column[rows] == code).astype(np.float64))
+    if not columns:
+        return None
+    table = np.column_stack(columns)
+    table = table - table.mean(axis=0)
+    sizes = np.sqrt((table**2).sum(axis=0))
+    still = sizes <= _ROUNDING * (1 + np.abs(np.column_stack(columns)).max(axis=0))
+    if still.any():
+        return [owners[int(np.argmax(still))]]
+    _, values, right = np.linalg.svd(table / sizes, full_matrices=len(table) < table.shape[1])
+    if len(table) >= table.shape[1] and values[-1] > _ROUNDING * values[0]:
+        return None
+    weights = np.abs(right[-1])
+    involved = {owners[k] for k in np.flatnonzero(weights > 1e-6 * weights.max()).tolist()}
+    return [j for j in chosen if j in involved]
