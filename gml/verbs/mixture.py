@@ -153,7 +153,6 @@ def mixture(
     rows = mixture_rows(table)
     require_varying(rows)
     counts = _possible(counts, rows)
-    chosen = _usable(names, covariance, rows, regularise)
     settings = MixtureSettings(
         em_restarts,
         em_steps,
@@ -162,6 +161,7 @@ def mixture(
         threads or available_threads(),
         deadline,
     )
+    chosen = _usable(names, covariance, rows, settings)
     tell_of_holes(table)
     choice = choose_mixture(
         chosen.data, counts, chosen.names, settings, criterion=criterion, folds=folds or FOLDS
@@ -278,19 +278,22 @@ def _usable(
     names: tuple[str, ...],
     covariance: str | Sequence[str] | None,
     rows: MixtureRows,
-    regularise: float,
+    settings: MixtureSettings,
 ) -> _Usable:
     """Refuse, or leave out, what numbers and their number do not allow."""
     if not rows.numbers:
-        for name, value in (("covariance", covariance), ("regularise", regularise or None)):
+        for name, value in (
+            ("covariance", covariance),
+            ("regularise", settings.regularise or None),
+        ):
             if value is not None:
                 raise UsageError(
                     f"{parameter(name)} is for numbers, and all columns hold labels; "
                     f"{parameter('numeric')} says which hold numbers, {parameter('gaussian')} that "
                     "all do"
                 )
-        return _Usable(MixtureData(rows), names)
-    data = MixtureData(rows, float(regularise))
+        return _Usable(MixtureData(rows, settings), names)
+    data = MixtureData(rows, settings)
     if any(name in _FULL for name in names) and not data.are_independent:
         if covariance is not None:
             data.require_independence()

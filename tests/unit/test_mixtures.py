@@ -22,6 +22,8 @@ from gml.model.mixtures.identification import generic_rank
 from gml.model.mixtures.problem import MixtureProblem
 from gml.model.mixtures.rows import mixture_rows
 from gml.model.mixtures.starts import starts
+from gml.progress import Deadline
+from gml.resources import limited_to
 
 pytestmark = pytest.mark.filterwarnings("ignore::gml.GmlWarning")
 
@@ -51,7 +53,8 @@ def read(frame, **how):
 
 
 def problem_of(frame, model, n_classes=2, **how):
-    data = MixtureData(mixture_rows(read(frame)), how.get("regularise", 0.0))
+    settings = MixtureSettings(regularise=how.get("regularise", 0.0))
+    data = MixtureData(mixture_rows(read(frame)), settings)
     rows = data.rows_for(MODELS[model])
     return MixtureProblem(
         rows, n_classes, MODELS[model], reference=data.reference(MODELS[model]), **how
@@ -425,3 +428,81 @@ def test_wide_classes_have_the_moments_of_others(observed):
 def test_narrow_classes_lose_no_digits():
     narrow = densities_of(np.zeros((2, 1)), np.array([[1.0], [1e-6]]), np.array([0]))
     assert isinstance(narrow, DiagonalDensities)
+
+
+# ---------------------------------------------------------------------- holes of many kinds
+
+
+@pytest.mark.parametrize("entries", [1, 2])
+def test_rows_with_holes_of_their_own_are_as_one_by_one(entries):
+    """Batches of rows against rows alone, whose densities are compared with the definition."""
+    rng = np.random.default_rng(21)
+    turn = rng.normal(size=(entries, 4, 4))
+    means, covariances = rng.normal(size=(2, 4)), turn @ turn.swapaxes(1, 2)
+    observed = np.array([np.sort(rng.permutation(4)[:2]) for _ in range(9)])
+    values, shares = rng.normal(size=(9, 2)), rng.random((2, 9))
+    together = densities_of(means, covariances, observed)
+    z = together.standardised(values)
+    logs = together.log_densities(z)
+    sums = together.restored(together.moments(z, shares))
+    for k, seen in enumerate(observed):
+        alone = densities_of(means, covariances, seen)
+        z = alone.standardised(values[k : k + 1])
+        np.testing.assert_allclose(logs[:, k : k + 1], alone.log_densities(z), rtol=1e-12)
+        own = alone.restored(alone.moments(z, shares[:, k : k + 1]))
+        sums = type(sums)(*(a - b for a, b in zip(sums, own, strict=True)))
+    for left in sums:
+        np.testing.assert_allclose(left, 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("observed", [[0, 1, 2], [0, 2], []])
+def test_masked_classes_have_the_moments_of_others(observed):
+    rng = np.random.default_rng(22)
+    means, variances = rng.normal(size=(2, 3)), rng.uniform(0.1, 2, (2, 3))
+    values, shares = np.full((30, 3), np.nan), rng.random((2, 30))
+    values[:, observed] = rng.normal(size=(30, len(observed)))
+    one = DiagonalDensities(means, variances, np.array(observed, dtype=np.intp))
+    other = densities_of(means, variances, None)
+    a, b = one.standardised(values[:, observed]), other.standardised(values)
+    np.testing.assert_allclose(other.log_densities(b), one.log_densities(a), rtol=1e-13)
+    for mine, theirs in zip(
+        other.restored(other.moments(b, shares)), one.restored(one.moments(a, shares)), strict=True
+    ):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize(("model", "most"), [("VVV", 60), ("VVI", 3)])
+def test_rows_with_many_patterns_of_holes_are_taken_together(model, most):
+    rng = np.random.default_rng(23)
+    values = rng.normal(size=(3000, 12))
+    values[rng.random(values.shape) < 0.4] = np.nan
+    names = [f"x{j:02}" for j in range(12)]
+    frame = pd.DataFrame(values, columns=names)
+    rows = mixture_rows(gml.Dataset.from_frame(frame, missing="available", numeric=names))
+    blocks = rows.blocks_for(MODELS[model].form, 4)
+    assert len(blocks) < most
+    taken = np.concatenate([np.arange(len(rows.weights))[block.rows] for block in blocks])
+    assert sorted(taken.tolist()) == list(range(len(rows.weights)))
+
+
+def test_the_covariance_of_all_rows_keeps_to_the_limits_of_a_climb():
+    frame = table(24, holes=0.3)
+    rows = mixture_rows(read(frame))
+    at_once = MixtureData(rows, MixtureSettings(most_steps=1)).covariance
+    whole = MixtureData(rows)
+    assert np.abs(at_once - whole.covariance).max() > 1e-3
+    late = Deadline(1e-9)
+    assert late.passed
+    in_time = MixtureData(rows, MixtureSettings(deadline=late)).covariance
+    assert np.abs(in_time - whole.covariance).max() > 1e-3
+    # One class of any covariance is the same distribution.
+    one = fit_mixture(whole, 1, MODELS["VVV"], MixtureSettings()).parameters.covariances[0]
+    np.testing.assert_allclose(whole.covariance, one, rtol=1e-6, atol=1e-8)
+    # A part of the rows is compared with all of them.
+    part = whole.weighing(np.where(np.arange(len(rows.weights)) < 4, rows.weights, 0.0))
+    assert part.reference(MODELS["VVV"]) is whole.reference(MODELS["VVV"])
+
+
+def test_a_mixture_without_room_is_refused_before_it_is_fitted():
+    with limited_to(1_000_000), pytest.raises(CannotAnswer, match=r"sums of a mixture.*max_memory"):
+        problem_of(table(25), "VVV", 900)

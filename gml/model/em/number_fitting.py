@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ from gml.model.em.number_rows import MISSING, NumberRows, number_rows
 from gml.model.em.number_starts import available_estimate, pooled_regressions, starts
 from gml.model.fit import prior_count
 from gml.model.regression_prior import RegressionPrior
+from gml.progress import Deadline
 from gml.resources import available_threads, require_memory
 
 Array = NDArray[np.float64]
@@ -59,6 +61,7 @@ def fit_numbers(
             hidden=hidden,
             alpha=alpha,
             regression_prior=regression_prior,
+            deadline=settings.deadline,
             max_memory=max_memory,
             threads=threads,
         )
@@ -104,6 +107,7 @@ def number_problem(
     hidden: Mapping[str, int],
     alpha: tuple[str, float] | None = None,
     regression_prior: RegressionPrior | None = None,
+    deadline: Deadline | None = None,
     max_memory: int | None = None,
     threads: int | None = None,
 ) -> tuple[NumberProblem, NumberRows]:
@@ -112,7 +116,14 @@ def number_problem(
     _require_values(data, has_prior=alpha is not None)
     families = Families.of(graph, data)
     _require_room(families, max_memory)
-    priors = _priors(families, data, alpha, regression_prior)
+    moments = _PooledMoments(
+        families,
+        data,
+        deadline=deadline,
+        max_memory=max_memory,
+        threads=threads or available_threads(),
+    )
+    priors = _priors(families, moments, alpha, regression_prior)
     fixed = [
         _fixed(families, data, j) if priors.products[j] is None else None
         for j in range(len(families.numbers))
@@ -186,11 +197,10 @@ def _collapsed(
 
 def _priors(
     families: Families,
-    data: NumberRows,
+    moments: _PooledMoments,
     alpha: tuple[str, float] | None,
     regression_prior: RegressionPrior | None,
 ) -> Priors:
-    moments = _PooledMoments(families, data)
     products: list[Array | None] = []
     for family in families.numbers:
         if regression_prior is None or (regression_prior.kind == "pooled" and not family.labels):
@@ -204,15 +214,16 @@ def _priors(
         0.0 if alpha is None else prior_count(*alpha, f.n_configs * f.n_levels)
         for f in families.labels
     )
-    return Priors(tuple(products), alphas, tuple(np.log(data.scales).tolist()))
+    return Priors(tuple(products), alphas, tuple(np.log(moments.data.scales).tolist()))
 
 
 class _PooledMoments:
     """Moments of the numbers of a family, whatever the labels."""
 
-    def __init__(self, families: Families, data: NumberRows) -> None:
+    def __init__(self, families: Families, data: NumberRows, **bounds: Any) -> None:
+        self.data = data
         self._families = families
-        self._data = data
+        self._bounds = bounds
         self._known: dict[tuple[int, ...], tuple[Array, Array]] = {}
 
     def apart(self, family: NumberFamily) -> tuple[Array, Array]:
@@ -227,7 +238,7 @@ class _PooledMoments:
 
     def _of(self, members: tuple[int, ...]) -> tuple[Array, Array]:
         if members not in self._known:
-            data = self._data
+            data = self.data
             seen = data.seen[:, members]
             values = np.where(seen, data.z[:, members], np.nan)
             used = seen.any(axis=1)
@@ -239,7 +250,7 @@ class _PooledMoments:
                 self._known[members] = mean, covariance
             else:
                 names = [self._families.number_variables[k].name for k in members]
-                found = normal_em(values, data.weights, names=names)
+                found = normal_em(values, data.weights, names=names, **self._bounds)
                 self._known[members] = found.mean, found.covariance
         return self._known[members]
 

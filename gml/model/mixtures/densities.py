@@ -11,28 +11,19 @@ end. As they are about the mean before a step, a small class far from the others
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from gml.model.mixtures.hole_densities import MaskedDensities, PatternDensities
+from gml.model.mixtures.moments import Moments
 
 Vector = NDArray[np.float64]
 
 _LOG_2PI = math.log(2 * math.pi)
 # Variances from here on, of numbers whose variance is 1, leave enough digits for squares to differ.
 _LEAST_WIDE = 1e-3
-
-
-class Moments(NamedTuple):
-    """Sums over rows, per class: weights, first moments, and second ones."""
-
-    sizes: Vector
-    firsts: Vector
-    seconds: Vector
-
-    def plus(self, other: Moments) -> Moments:
-        """The sums over both."""
-        return Moments(*(a + b for a, b in zip(self, other, strict=True)))
 
 
 class Densities(Protocol):
@@ -185,10 +176,16 @@ class FullDensities:
         return Moments(moments.sizes, firsts, seconds)
 
 
-def densities_of(means: Vector, covariances: Vector, observed: NDArray[np.intp]) -> Densities:
-    """Return the densities of rows that have the numbers `observed`."""
+def densities_of(
+    means: Vector, covariances: Vector, observed: NDArray[np.intp] | None
+) -> Densities:
+    """Return the densities of rows that have the numbers `observed`, all alike or each its own."""
     if covariances.ndim == 3:
-        return FullDensities(means, covariances, observed)
+        assert observed is not None
+        kind = FullDensities if observed.ndim == 1 else PatternDensities
+        return kind(means, covariances, observed)
     variances = covariances[:, None] if covariances.ndim == 1 else covariances
+    if observed is None:
+        return MaskedDensities(means, variances)
     is_wide = float(variances.min(initial=np.inf)) >= _LEAST_WIDE
     return (WideDiagonalDensities if is_wide else DiagonalDensities)(means, variances, observed)

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from gml.errors import CannotAnswer, DataError, listing, parameter
 from gml.kernel.blas import one_blas_thread
-from gml.model.em.climbing import MOST_STEPS, Climbs, climb, climb_from
-from gml.model.mixtures.covariances import MODELS, CovarianceModel
+from gml.model.em.climbing import MOST_STEPS, Climbs, climb_from
+from gml.model.em.normal import normal_em
+from gml.model.mixtures.covariances import CovarianceModel
 from gml.model.mixtures.identification import TableFit, generic_rank, table_fit
 from gml.model.mixtures.parameters import MixtureParameters
 from gml.model.mixtures.problem import MixtureProblem
@@ -94,11 +95,22 @@ class MixtureFit:
 
 
 class MixtureData:
-    """Rows, in the units that models need, and the covariance of all of them."""
+    """Rows, in the units that models need, and the covariance of all of them.
 
-    def __init__(self, rows: MixtureRows, regularise: float = 0.0) -> None:
+    Of the settings, what bounds a climb bounds that of the covariance, too. Rows that weigh only a
+    part of the table are compared with the covariance of the whole.
+    """
+
+    def __init__(
+        self,
+        rows: MixtureRows,
+        settings: MixtureSettings | None = None,
+        *,
+        whole: MixtureData | None = None,
+    ) -> None:
         self.rows = rows
-        self._extra = regularise
+        self._settings = settings or MixtureSettings()
+        self._whole = whole
 
     @functools.cached_property
     def _common(self) -> MixtureRows:
@@ -109,26 +121,30 @@ class MixtureData:
         return self._common if model.form == "sphere" else self.rows
 
     def weighing(self, weights: Vector) -> MixtureData:
-        """The same with other weights."""
-        return MixtureData(self.rows.weighing(weights), self._extra)
+        """A part of the rows: the same with other weights."""
+        return MixtureData(self.rows.weighing(weights), self._settings, whole=self._whole or self)
 
     @functools.cached_property
     def covariance(self) -> Vector:
-        """The covariance of all rows, as one normal distribution has it, in scaled units."""
-        model = MODELS["VVV"]
-        size = len(self.rows.numbers)
-        problem = MixtureProblem(self.rows, 1, model, reference=None, regularise=self._extra)
-        before = MixtureParameters(
-            np.ones(1),
-            np.ones((self.rows.n_table_rows, 1)),
-            np.zeros((1, size)),
-            np.eye(size)[None],
-        )
-        found = climb(problem, before.vector())
-        if found.flaw is not None:
-            raise np.linalg.LinAlgError(found.flaw)
-        covariance: Vector = problem.space.of(found.parameters).covariances[0]
-        return covariance
+        """The covariance of all rows, as one normal distribution has it, in scaled units.
+
+        Of numbers that depend on others, it is what a regularisation leaves of it: the variances.
+        """
+        settings = self._settings
+        try:
+            found = normal_em(
+                self.rows.values,
+                self.rows.weights,
+                names=[variable.name for variable in self.rows.numbers],
+                most_steps=settings.most_steps,
+                deadline=settings.deadline,
+                threads=settings.threads,
+            ).covariance
+        except DataError as error:
+            if not settings.regularise:
+                raise np.linalg.LinAlgError(str(error)) from error
+            found = np.diag(_variances(self.rows))
+        return found + settings.regularise * np.eye(len(found))
 
     @functools.cached_property
     def are_independent(self) -> bool:
@@ -145,13 +161,11 @@ class MixtureData:
         """The covariance that those of classes are compared with."""
         if not self.rows.numbers:
             return None
+        if self._whole is not None:
+            return self._whole.reference(model)
         if model.form == "full":
             return self.covariance
-        rows = self.rows_for(model)
-        seen = ~np.isnan(rows.values)
-        squares = np.where(seen, rows.values, 0.0) ** 2
-        variances = (rows.weights @ squares) / np.maximum(rows.weights @ seen, 1e-300)
-        return np.diag(variances + self._extra)
+        return np.diag(_variances(self.rows_for(model)) + self._settings.regularise)
 
     def require_independence(self) -> None:
         """Refuse numbers that are linear functions of others, for covariances with inverses."""
@@ -161,6 +175,14 @@ class MixtureData:
                 f"in these rows, so EEE and VVV have no likelihood; leave one out, choose "
                 f"{parameter('covariance', 'VVI')}, or give {parameter('regularise', 0.01)}"
             )
+
+
+def _variances(rows: MixtureRows) -> Vector:
+    """Of each column about the centre, where it was seen."""
+    seen = ~np.isnan(rows.values)
+    squares = np.where(seen, rows.values, 0.0) ** 2
+    found: Vector = (rows.weights @ squares) / np.maximum(rows.weights @ seen, 1e-300)
+    return found
 
 
 def require_varying(rows: MixtureRows) -> None:

@@ -23,7 +23,6 @@ step to a class whose variance in some direction is below 1e-10 of that of all r
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -34,9 +33,12 @@ from gml.errors import counted
 from gml.kernel.pool import in_order
 from gml.model.em.climbing import Collapsed, Step
 from gml.model.mixtures.covariances import CovarianceModel, Reference, variances_of
-from gml.model.mixtures.densities import Densities, Moments, densities_of
+from gml.model.mixtures.densities import Densities, densities_of
+from gml.model.mixtures.moments import Moments
 from gml.model.mixtures.parameters import MixtureParameters, ParameterSpace
-from gml.model.mixtures.rows import Block, MixtureRows
+from gml.model.mixtures.rows import BLOCK_ROWS, MOST_NUMBERS, Block, MixtureRows
+from gml.resources import require_memory
+from gml.stopping import check_stopped
 
 Vector = NDArray[np.float64]
 
@@ -46,6 +48,9 @@ VARIANCE_FLOOR = 1e-10
 _LEAST_PROBABILITY = 1e-300
 _SHOWN = 4
 _FEW_ROWS = 20_000
+# Arrays of a thread that exist at once, and results that wait for each thread.
+_COPIES = 6
+_AHEAD = 5
 
 
 class _Part(NamedTuple):
@@ -87,6 +92,23 @@ class MixtureProblem:
         self._extra = regularise
         self._reference = None if reference is None else Reference(reference)
         self._threads = threads
+        self._require_room()
+        self.blocks = rows.blocks_for(model.form, n_classes)
+
+    def _require_room(self) -> None:
+        """Refuse before any matrix is made: sums, and what each thread works with."""
+        size, n_classes = len(self.rows.numbers), self.n_classes
+        sums = n_classes * (self.rows.n_table_rows + size * size)
+        n = min(len(self.rows.weights), BLOCK_ROWS)
+        at_work = n * n_classes * (size + 2)
+        if self.model.form == "full":
+            matrices = n_classes * size * size
+            at_work = max(at_work, matrices, min(MOST_NUMBERS, n * matrices))
+        require_memory(
+            8 * self._threads * (_AHEAD * sums + _COPIES * at_work),
+            None,
+            "the sums of a mixture",
+        )
 
     def step(self, at: Vector) -> Step:
         """Take one step of EM."""
@@ -208,34 +230,20 @@ class _Pass:
         self._log_tables = np.log(np.maximum(parameters.tables, _LEAST_PROBABILITY))
 
     def sums(self) -> Expected:
-        """Add up what the blocks have, in order."""
+        """Add up what the blocks have, in order, as they come."""
         log_likelihood, counts = 0.0, np.zeros_like(self._log_tables)
         sizes = np.zeros(self._problem.n_classes)
         moments: Moments | None = None
-        for densities, parts in self._by_pattern():
-            own: Moments | None = None
-            for part in parts:
-                log_likelihood += part.log_likelihood
-                counts += part.counts
-                sizes += part.sizes
-                if part.moments is not None:
-                    own = part.moments if own is None else own.plus(part.moments)
-            if densities is not None and own is not None:
-                whole = densities.restored(own)
-                moments = whole if moments is None else moments.plus(whole)
-        return Expected(log_likelihood - self._rows.log_scale, counts, sizes, moments)
-
-    def _by_pattern(self) -> list[tuple[Densities | None, list[_Part]]]:
-        """What each block adds, with the densities of its rows."""
-        prepared = []
-        for _, group in groupby(self._rows.blocks, lambda block: block.observed.tobytes()):
-            blocks = list(group)
-            prepared.append((self._densities(blocks[0]), blocks))
-        work = [(densities, block) for densities, blocks in prepared for block in blocks]
         # Threads take longer to begin than few rows take.
         few = len(self._rows.weights) < _FEW_ROWS
-        found = in_order(self._part, work, 1 if few else self._problem.threads)
-        return [(d, [next(found) for _ in blocks]) for d, blocks in prepared]
+        threads = 1 if few else self._problem.threads
+        for part in in_order(self._part, self._problem.blocks, threads):
+            log_likelihood += part.log_likelihood
+            counts += part.counts
+            sizes += part.sizes
+            if part.moments is not None:
+                moments = part.moments if moments is None else moments.plus(part.moments)
+        return Expected(log_likelihood - self._rows.log_scale, counts, sizes, moments)
 
     def _densities(self, block: Block) -> Densities | None:
         if not self._rows.numbers:
@@ -246,54 +254,50 @@ class _Pass:
         except np.linalg.LinAlgError:
             raise Collapsed("a class whose covariance is that of no distribution") from None
 
-    def _part(self, item: tuple[Densities | None, Block]) -> _Part:
-        densities, block = item
-        shares, z, counts, log_likelihood = self._shares(densities, block)
-        moments = None
-        if densities is not None and z is not None:
-            moments = densities.moments(z, np.ascontiguousarray(shares.T))
-        return _Part(log_likelihood, counts, shares.sum(axis=0), moments)
-
-    def _shares(
-        self, densities: Densities | None, block: Block
-    ) -> tuple[Vector, Vector | None, Vector, float]:
+    def _part(self, block: Block) -> _Part:
+        check_stopped()
         rows = self._rows
-        part = slice(block.start, block.stop)
-        found = np.empty((block.stop - block.start, self._problem.n_classes))
-        found[:] = self._starting
-        z = None
-        if densities is not None:
-            values = rows.values[part]
-            if len(block.observed) < len(rows.numbers):
-                values = np.ascontiguousarray(values[:, block.observed])
-            z = densities.standardised(values)
-            found += densities.log_densities(z).T
+        found, densities, z = self._log_shares(block)
         counts = np.zeros_like(self._log_tables)
         log_likelihood = kernel.active().mixture_rows(
-            rows.codes[part], rows.offsets, self._log_tables, rows.weights[part], found, counts
+            rows.codes[block.rows],
+            rows.offsets,
+            self._log_tables,
+            rows.weights[block.rows],
+            found,
+            counts,
         )
-        return found, z, counts, log_likelihood
+        moments = None
+        if densities is not None and z is not None:
+            moments = densities.restored(densities.moments(z, np.ascontiguousarray(found.T)))
+        return _Part(log_likelihood, counts, found.sum(axis=0), moments)
+
+    def _log_shares(self, block: Block) -> tuple[Vector, Densities | None, Vector | None]:
+        """ln of the shares of classes and of the densities of numbers: rows × classes."""
+        rows = self._rows
+        found = np.empty((len(rows.weights[block.rows]), self._problem.n_classes))
+        found[:] = self._starting
+        densities, z = self._densities(block), None
+        if densities is not None:
+            z = densities.standardised(block.values_of(rows.values))
+            found += densities.log_densities(z).T
+        return found, densities, z
 
     def rows(self) -> tuple[Vector, Vector]:
         """The probabilities of classes, and ln of the density, of each distinct row."""
-        n = len(self._rows.weights)
-        shares, logs = np.empty((n, self._problem.n_classes)), np.empty(n)
         rows = self._rows
-        for block in rows.blocks:
-            part = slice(block.start, block.stop)
-            densities = self._densities(block)
-            before = np.empty((block.stop - block.start, self._problem.n_classes))
-            before[:] = self._starting
-            if densities is not None:
-                values = np.ascontiguousarray(rows.values[part][:, block.observed])
-                before += densities.log_densities(densities.standardised(values)).T
-            places = rows.codes[part].astype(np.int64) + rows.offsets
+        n = len(rows.weights)
+        shares, logs = np.empty((n, self._problem.n_classes)), np.empty(n)
+        for block in self._problem.blocks:
+            check_stopped()
+            before, _, _ = self._log_shares(block)
+            places = rows.codes[block.rows].astype(np.int64) + rows.offsets
             for j in range(places.shape[1]):
                 before += self._log_tables[places[:, j]]
             largest = before.max(axis=1, keepdims=True)
             np.exp(before - largest, out=before)
             totals = before.sum(axis=1, keepdims=True)
-            shares[part] = before / totals
-            logs[part] = (largest + np.log(totals))[:, 0]
+            shares[block.rows] = before / totals
+            logs[block.rows] = (largest + np.log(totals))[:, 0]
         logs -= (~np.isnan(rows.values)) @ np.log(rows.scale)
         return shares, logs

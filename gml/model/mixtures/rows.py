@@ -29,16 +29,37 @@ Vector = NDArray[np.float64]
 
 BLOCK_ROWS = 4096
 """Rows that are looked at together: sums are made block by block, in order."""
+# Rows that lack the same numbers and are fewer are taken together with others.
+_FEW_ALIKE = 16
+# Numbers in the matrices of rows that are taken together.
+MOST_NUMBERS = 1 << 19
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _TURN = np.uint64(29)
 
 
-class Block(NamedTuple):
-    """Rows that stand together and have the same numbers: positions, and the numbers they have."""
+Positions = slice | NDArray[np.intp]
 
-    start: int
-    stop: int
-    observed: NDArray[np.intp]
+
+class Block(NamedTuple):
+    """Rows that are looked at together: positions, and the numbers they have.
+
+    `observed` is one list for all rows, or rows × numbers where each has its own; None means that
+    it does not matter.
+    """
+
+    rows: Positions
+    observed: NDArray[np.intp] | None
+
+    def values_of(self, values: Vector) -> Vector:
+        """The numbers that the rows have, of the numbers of all rows."""
+        if self.observed is None:
+            return values[self.rows]
+        if self.observed.ndim == 2:
+            assert not isinstance(self.rows, slice)
+            return values[self.rows[:, None], self.observed]
+        if len(self.observed) == values.shape[1]:
+            return values[self.rows]
+        return np.ascontiguousarray(values[self.rows][:, self.observed])
 
 
 @dataclass(frozen=True)
@@ -91,6 +112,39 @@ class MixtureRows:
         """Whether a label or a number of some row is missing."""
         sizes = np.array([len(variable.levels or ()) for variable in self.labels])
         return bool((self.codes == sizes).any() or np.isnan(self.values).any())
+
+    def blocks_for(self, form: str, n_classes: int) -> tuple[Block, ...]:
+        """How a pass takes the rows, for covariances of a form.
+
+        Without covariances it does not matter what a row lacks. With some, rows that lack what few
+        others do are taken with those that have equally many numbers.
+        """
+        size = len(self.numbers)
+        if not np.isnan(self.values).any():
+            return self.blocks
+        if form != "full":
+            n = len(self.values)
+            return tuple(
+                Block(slice(start, min(start + BLOCK_ROWS, n)), None)
+                for start in range(0, n, BLOCK_ROWS)
+            )
+        found: list[Block] = []
+        rest: dict[int, list[tuple[int, NDArray[np.intp]]]] = {}
+        for rows, observed in self.blocks:
+            assert isinstance(rows, slice) and observed is not None
+            if rows.stop - rows.start >= _FEW_ALIKE:
+                found.append(Block(rows, observed))
+            else:
+                own = rest.setdefault(len(observed), [])
+                own += [(row, observed) for row in range(rows.start, rows.stop)]
+        step = max(1, MOST_NUMBERS // (n_classes * size * size))
+        for _, own in sorted(rest.items()):
+            for start in range(0, len(own), step):
+                some = own[start : start + step]
+                found.append(
+                    Block(np.array([row for row, _ in some]), np.array([seen for _, seen in some]))
+                )
+        return tuple(found)
 
     def weighing(self, weights: Vector) -> MixtureRows:
         """The same rows with other weights; the numbers stay as they are."""
@@ -204,5 +258,5 @@ def _blocks(holes: NDArray[np.bool_]) -> tuple[Block, ...]:
     for begin, end in itertools.pairwise(ends):
         observed = np.flatnonzero(~holes[begin]) if end > begin else np.zeros(0, dtype=np.intp)
         for start in range(begin, end, BLOCK_ROWS):
-            found.append(Block(start, min(start + BLOCK_ROWS, end), observed))
+            found.append(Block(slice(start, min(start + BLOCK_ROWS, end)), observed))
     return tuple(found)
