@@ -14,6 +14,7 @@ elimination, so that rounding does not decide what is collinear, nor show in wha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
-from gml.counts.exact_algebra import exact_shares
+from gml.counts.exact_algebra import exact_shares, exact_shares_left
 from gml.counts.expanded_moments import ExpandedMoments
 from gml.kernel.pool import in_order
 
@@ -33,6 +34,8 @@ LEAST_SHARE = 2.0**-24
 
 _WELL_CONDITIONED = 1e-6
 _CHUNK = 4096
+_MOST_EXACT = 60
+"""Rows of the matrix that are regressed in fractions."""
 
 Regression = tuple[Sequence[int], Sequence[int]]
 """Columns given, then columns that are regressed on them and on those before (positions)."""
@@ -127,6 +130,26 @@ class BlockRegressions:
         volumes: NDArray[np.float64] = np.bincount(which, logs, len(sets)).astype(np.float64)
         counted = np.bincount(which[determined], minlength=len(sets))
         return BlockVolumes(volumes, counted.astype(np.int64))
+
+    def exact_log_lost(self, given: Sequence[int], more: int, target: int) -> float:
+        """ln of what is left of indicators of a label that one more column determines, exactly.
+
+        Those that the columns given determine do not count. −∞ where nothing is left of one, or
+        where exact sums would take too long.
+        """
+        own = self._rows[target]
+        before, after = ([*self._ordered(columns), *own] for columns in (given, [*given, more]))
+        if len(after) > _MOST_EXACT:
+            return -math.inf
+        shares = (
+            exact_shares_left(self._moments.cross(rows))[-len(own) :] for rows in (before, after)
+        )
+        logs = [
+            math.log(left) if left else -math.inf
+            for was, left in zip(*shares, strict=True)
+            if was >= DETERMINED > left
+        ]
+        return sum(logs)
 
     def _ordered(self, given: Sequence[int]) -> list[int]:
         rows = sorted(row for j in given for row in self._rows[j])

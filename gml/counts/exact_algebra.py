@@ -71,6 +71,26 @@ def exact_shares(cross: Sequence[Sequence[int]], names: Sequence[str]) -> list[f
     return shares
 
 
+def exact_shares_left(cross: Sequence[Sequence[int]]) -> list[Fraction]:
+    """Return the share of each variance that is left given the variables before; 0 for none.
+
+    Examples
+    --------
+    >>> exact_shares_left([[4, 2, 4], [2, 4, 2], [4, 2, 4]])
+    [Fraction(1, 1), Fraction(3, 4), Fraction(0, 1)]
+    """
+    matrix = [[Fraction(entry) for entry in row] for row in cross]
+    shares = []
+    for k, pivots in enumerate(matrix):
+        pivot = pivots[k]
+        shares.append(pivot / cross[k][k] if cross[k][k] else Fraction(0))
+        if pivot:
+            for row in matrix[k + 1 :]:
+                by = row[k] / pivot
+                row[k:] = [a - by * b for a, b in zip(row[k:], pivots[k:], strict=True)]
+    return shares
+
+
 def regression(
     cross: Sequence[Sequence[int]], names: Sequence[str]
 ) -> tuple[list[Fraction], Fraction]:

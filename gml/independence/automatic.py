@@ -129,6 +129,13 @@ class AutoTest(PValueTest):
             found.by[which] = places.index(PICKED[situation])
         return found
 
+    def why_insufficient(self, x: int, y: int, given: Sequence[int]) -> str | None:
+        """Say what the test that was picked says."""
+        if self._of_labels is not None:
+            return self._of_labels.why_insufficient(x, y, given)
+        (situation,) = self._situations([(x, y, tuple(given))]).tolist()
+        return self._test_of(_SITUATIONS[situation]).why_insufficient(x, y, given)
+
     def _situations(self, triples: Sequence[Triple]) -> NDArray[np.int64]:
         """The situation of each question, by its place."""
         is_number = self._is_number

@@ -25,6 +25,7 @@ from gml.independence.registry import TESTS, KnownTest
 INDEPENDENT = "independent"
 DEPENDENT = "dependent"
 INSUFFICIENT = "insufficient"
+NO_ROWS = "no row has a value in every column of the test"
 
 # p = α counts as dependent, and the logarithm of m·p/m may miss it in the last bit.
 _TIE = 1e-12
@@ -222,6 +223,10 @@ class IndependenceTest(ABC):
     def verdict(self, result: CIResult, alpha: float, log_p: float | None = None) -> str:
         """Judge a result; `log_p` replaces the result's own p-value (for adjusted ones)."""
         return verdict_by_p(result, alpha, log_p)
+
+    def why_insufficient(self, x: int, y: int, given: Sequence[int]) -> str | None:
+        """Say what the data lack for a test that was insufficient, if that is known."""
+        return None
 
     def margins(self, results: ResultArrays, alpha: float) -> NDArray[np.float64]:
         """How strongly each result speaks for independence: from 0 independent, NaN insufficient.

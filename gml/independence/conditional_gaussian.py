@@ -31,8 +31,9 @@ from gml import kernel
 from gml.counts.counter import Counter, Family, Residuals, TableSet, Triple
 from gml.counts.exact_moments import complete_rows
 from gml.counts.memory import MemoryCounter
+from gml.counts.poor_groups import poor_group
 from gml.errors import UsageError, listing, parameter, quote
-from gml.independence.base import PValueTest, ResultArrays
+from gml.independence.base import NO_ROWS, PValueTest, ResultArrays
 from gml.independence.registry import TESTS, KnownTest
 from gml.independence.some_columns import OverSomeColumns
 from gml.independence.transforms import refuse_ranks, transformed
@@ -160,6 +161,14 @@ class ConditionalGaussianTest(PValueTest):
     def _of_complete_rows(self, question: _Question) -> Residuals:
         """Both regressions over the rows that have a value in every column of the test."""
         check_stopped()
+        counter, families = self._over_complete_rows(question)
+        return counter.residuals(families)
+
+    def _over_complete_rows(self, question: _Question) -> tuple[Counter, list[Family]]:
+        """The rows that have a value in every column of a test, and both families over them."""
+        families = [question.without_x, question.with_x]
+        if not self._counter.missing:
+            return self._counter, families
         y, members = question.with_x
         columns = [y, *members]
         data = self._counter.require_rows(f"{self.name} where values are missing")
@@ -167,12 +176,24 @@ class ConditionalGaussianTest(PValueTest):
         keep[complete_rows(data, columns)] = True
         complete = data.rows(keep).select(self.names[j] for j in columns)
         place = {j: k for k, j in enumerate(columns)}
-        return MemoryCounter(complete, threads=1, max_memory=self._counter.budget).residuals(
-            [
-                (0, tuple(place[j] for j in parents))
-                for _, parents in (question.without_x, question.with_x)
-            ]
-        )
+        counter = MemoryCounter(complete, threads=1, max_memory=self._counter.budget)
+        return counter, [(0, tuple(place[j] for j in parents)) for _, parents in families]
+
+    def why_insufficient(self, x: int, y: int, given: Sequence[int]) -> str | None:
+        """Name the group of rows that has too few of them, or no variance left."""
+        if not any(self._is_number[j] for j in (x, y)):
+            return None
+        question = self._question(x, y, given)
+        if question is None:
+            return None
+        counter, families = self._over_complete_rows(question)
+        if not counter.n:
+            return NO_ROWS
+        for child, parents in families:
+            if not counter.residuals([(child, parents)]).sufficient[0]:
+                name = quote(counter.variables[child].name)
+                return f"{poor_group(counter, child, parents)} for the regression of {name}"
+        return None
 
 
 def _independent(n: NDArray[np.int64]) -> ResultArrays:

@@ -14,14 +14,14 @@ dependence.
 
 Indicators that Z determines count as absent, and so do levels that do not occur; a constant column
 is independent of everything, and a label that Z determines altogether leaves no result. Where an
-indicator of y is determined by x and Z, but not by Z alone, 10⁻⁹ stands for what is left of it.
+indicator of y is determined by x and Z, but not by Z alone, Λ is 0: the statistic and I are
+infinite, and p is 0. (Where Z has numbers, exact sums decide whether nothing is left of it.)
 Numbers that are functions of other columns are an error (`gml.counts.block_regressions`). x and y
 are in order of their names, but a number comes after a label. No result with n ≤ q + a + b + 1.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,10 +29,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
-from gml.counts.block_regressions import DETERMINED, BlockRegressions, BlockResiduals
+from gml.counts.block_regressions import BlockRegressions, BlockResiduals
 from gml.counts.counter import Counter, ExpandedMoments, Triple
 from gml.counts.exact_algebra import CollinearError
-from gml.independence.base import PValueTest, ResultArrays
+from gml.errors import quote
+from gml.independence.base import NO_ROWS, PValueTest, ResultArrays
 from gml.independence.registry import KnownTest
 from gml.independence.transforms import refuse_ranks, transformed
 from gml.resources import available_threads
@@ -97,7 +98,28 @@ class DegenerateGaussianTest(PValueTest):
         with_x = regressions.residuals([((*given, x), (y,)) for x, y, given in asked])
         size = {j: len(block) for j, block in moments.blocks.items()}
         varies = np.array([size[x] > 0 and size[y] > 0 for x, y, _ in asked], dtype=bool)
-        return _results(moments.n, varies, alone, with_x)
+        lost = np.where(with_x.determined > alone.determined, -np.inf, 0.0)
+        for k in np.flatnonzero(lost).tolist():
+            x, y, given = asked[k]
+            if any(self._is_number[j] for j in given):
+                lost[k] = regressions.exact_log_lost(given, x, y)
+        return _results(moments.n, varies, alone, with_x, lost)
+
+    def why_insufficient(self, x: int, y: int, given: Sequence[int]) -> str | None:
+        """Say that rows are too few for the columns, or that Z determines one of the two."""
+        x, y, given = self._ordered((x, y, tuple(given)))
+        columns = [x, y, *given] if self._counter.missing else range(len(self.names))
+        moments = self._made(columns)[0]
+        if not moments.n:
+            return NO_ROWS
+        width = {j: len(moments.blocks[j]) for j in (x, y, *given)}
+        needed = sum(width.values()) + 2
+        if moments.n < needed:
+            return (
+                f"{moments.n} of up to {needed} rows needed, two more than columns: numbers, and "
+                "levels but one of labels"
+            )
+        return f"the columns given determine {quote(self.names[x])} or {quote(self.names[y])}"
 
     def _ordered(self, triple: Triple) -> Triple:
         x, y, given = triple
@@ -121,20 +143,29 @@ def _too_few(rows: int) -> ResultArrays:
 
 
 def _results(
-    rows: int, varies: NDArray[np.bool_], alone: BlockResiduals, with_x: BlockResiduals
+    rows: int,
+    varies: NDArray[np.bool_],
+    alone: BlockResiduals,
+    with_x: BlockResiduals,
+    lost: NDArray[np.float64],
 ) -> ResultArrays:
-    """The results of tests, from what is left of y given Z, and given Z and x."""
+    """The results of tests, from what is left of y given Z, and given Z and x.
+
+    `lost` is the ln of what is left of indicators of y that x and Z determine.
+    """
     q, b = alone.given_rank, alone.rank
     a = with_x.given_rank - q
     df = (a * b).astype(np.float64)
-    vanished = np.maximum(with_x.determined - alone.determined, 0)
-    log_wilks = with_x.log_left + vanished * math.log(DETERMINED) - alone.log_left
+    log_wilks = with_x.log_left + lost - alone.log_left
     # A label that is a function of Z leaves nothing to be tested, as in a table.
     enough = rows > q + a + b + 1
     sufficient = enough & ((df > 0) | ~varies)
     log_wilks = np.where(sufficient & (df > 0), np.minimum(log_wilks, 0.0), 0.0)
-    statistic = -np.maximum(rows - 1 - q - (a + b + 1) / 2, 0.0) * log_wilks + 0.0
-    log_p = kernel.active().log_chi2_upper(statistic, np.maximum(df, 1.0))
+    factor = np.maximum(rows - 1 - q - (a + b + 1) / 2, 0.0)
+    finite = np.where(np.isfinite(log_wilks), log_wilks, 0.0)
+    statistic = np.where(np.isfinite(log_wilks), -factor * finite + 0.0, np.inf)
+    log_p = kernel.active().log_chi2_upper(-factor * finite + 0.0, np.maximum(df, 1.0))
+    log_p = np.where(np.isfinite(log_wilks), log_p, -np.inf)
     return ResultArrays(
         statistic=statistic,
         df=df,

@@ -38,3 +38,8 @@ class OverSomeColumns:
             return self._test.batch(TripleArray(place[triples.rows]))
         at = place.tolist()
         return self._test.batch([(at[x], at[y], tuple(at[j] for j in z)) for x, y, z in triples])
+
+    def why_insufficient(self, x: int, y: int, given: Sequence[int]) -> str | None:
+        """Say what the test says of these columns."""
+        at = self._place.tolist()
+        return self._test.why_insufficient(at[x], at[y], [at[j] for j in given])

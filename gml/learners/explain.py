@@ -204,6 +204,8 @@ class Explainer:
             parts.append(f"{self._statistic(test)} = {test['statistic']:.6g}{df}")
         if test["log10_p"] is not None:
             parts.append(f"p = {_p_value(test['log10_p'])}")
+        elif test["statistic"] is None and test["verdict"] == "dependent":
+            parts.append(f"{self._statistic(test)} is infinite, p = 0")
         parts.append(f"n = {test['n']}")
         return ", ".join(parts)
 

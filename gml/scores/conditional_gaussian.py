@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.counts.counter import Counter, Family, FamilyArray
-from gml.counts.residuals import SPARE_ROWS
+from gml.counts.poor_groups import poor_group
 from gml.errors import listing, quote
 from gml.graph.knowledge import Knowledge
 from gml.kernel.layout import LIKELIHOOD, FamilyRule
@@ -167,21 +167,7 @@ class LogLikelihoodCg(LikelihoodScore):
         family = quote(self.names[child])
         if parents:
             family += f" given {listing([self.names[j] for j in parents])}"
-        labels, numbers = self._split(parents)
-        needed = len(numbers) + 1 + SPARE_ROWS
-        if not labels:
-            return f"{family} ({self.n:g} of {needed} rows needed, or no variance left)"
-        strata = self._counter.moments([child], labels)
-        rows = [moments.n for moments in strata.moments]
-        fewest = min(range(len(rows)), key=rows.__getitem__)
-        if rows[fewest] >= needed:
-            return f"{family} (no variance left in a group)"
-        variables = self._counter.variables
-        where = ", ".join(
-            f"{variables[j].name}={(variables[j].levels or ())[code]}"
-            for j, code in zip(labels, strata.configs[fewest].tolist(), strict=True)
-        )
-        return f"{family} ({rows[fewest]} of {needed} rows needed where {where})"
+        return f"{family} ({poor_group(self._counter, child, parents)})"
 
 
 class AicCg(AicPrice, LogLikelihoodCg):

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from gml.counts.counter import Triple, TripleArray
 from gml.data.columns import Choice
 from gml.data.options import column_name, names_of
-from gml.errors import UsageError, counted, parameter, unknown_name
-from gml.formats.reports.tests import numbers_of, probability
+from gml.errors import UsageError, counted, listing, parameter, quote, unknown_name
+from gml.formats.reports.tests import finite, numbers_of, probability
 from gml.independence.base import IndependenceTest, ResultArrays
 from gml.independence.multiplicity import adjusted
 from gml.independence.registry import TESTS
@@ -40,6 +40,8 @@ _BATCH = 1 << 15
 _BYTES_PER_TEST = 50
 _BYTES_TO_ADJUST = 56
 _SHOWN = 5
+_EXPLAINED = 3
+"""Tests that are insufficient and said to be so."""
 
 
 class _Questions(NamedTuple):
@@ -76,7 +78,7 @@ class TestReport:
                 "df_rule": TESTS[result.test].df_rule if result.test else self.test.df_rule,
                 **numbers_of(result),
                 "p_adjusted": None if self.adjusted is None else probability(log_p),
-                "mi": result.mi,
+                "mi": finite(result.mi),
                 "cramers_v": result.cramers_v,
                 "n": result.n,
                 "alpha": self.alpha,
@@ -183,6 +185,7 @@ def indtest(
     is_adjusted = adjust not in (None, "none")
     results = _results(questions, made, is_adjusted=is_adjusted)
     warn_of_sparse_tables(made.name, results.strained)
+    _tell_what_lacks(questions, made, results)
     decisive = _adjusted(results, str(adjust)) if is_adjusted else None
     return TestReport(questions, results, made, chosen.reported_alpha, decisive)
 
@@ -205,6 +208,21 @@ def _results(questions: _Questions, test: IndependenceTest, *, is_adjusted: bool
     reporter().status(None)
     assert results is not None
     return results
+
+
+def _tell_what_lacks(questions: _Questions, test: IndependenceTest, results: ResultArrays) -> None:
+    """Say of the first tests that are insufficient what the data lack, if the test knows it."""
+    which = np.flatnonzero(~results.sufficient)[:_EXPLAINED].tolist()
+    if not which:
+        return
+    position = {name: j for j, name in enumerate(test.names)}
+    wanted = set(which)
+    for k, (x, y, given) in enumerate(islice(questions.each(), which[-1] + 1)):
+        if k in wanted:
+            why = test.why_insufficient(position[x], position[y], [position[z] for z in given])
+            if why is not None:
+                beside = f" given {listing(given)}" if given else ""
+                reporter().warn(f"insufficient: {quote(x)} and {quote(y)}{beside}: {why}")
 
 
 def _triples(questions: Iterable[Question], position: Mapping[str, int]) -> Sequence[Triple]:

@@ -140,3 +140,41 @@ def test_adult(gml, shared):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert b"auto picks" in done.stderr
+
+
+def test_what_insufficient_tests_lack_is_said(gml, tmp_path):
+    rows = ["p,u,1.5,2", "p,u,2.5,3", "p,v,3,5", "q,u,4,4.5", "q,u,1,2", "q,u,2,2.2", "q,v,7,1"]
+    (tmp_path / "few.csv").write_text("a,b,x,y\n" + "\n".join(rows) + "\n")
+    words = ("few.csv", "x", "y", "--given", "a,b", "--numeric", "x,y")
+    done = gml("indtest", *words, "--test", "cg")
+    said = (
+        "gml: warning: insufficient: 'x' and 'y' given 'a', 'b': 1 of 3 rows needed where a=p, b=v"
+    )
+    assert done.returncode == 0
+    assert done.stderr.decode() == f"{said} for the regression of 'y'\n"
+    assert gml("indtest", *words, "--test", "cg", "-q").stderr == b""
+    done = gml("indtest", "few.csv", "--all-pairs", "--numeric", "x,y", "--test", "cg")
+    assert done.stderr.count(b"insufficient: ") <= 3
+    (tmp_path / "tiny.csv").write_text("a,b,x,y\n" + "\n".join(rows[:3]) + "\n")
+    done = gml("indtest", "tiny.csv", *words[1:], "--test", "dg")
+    assert b"insufficient: 'x' and 'y' given 'a', 'b': 3 of up to 5 rows needed" in done.stderr
+
+
+def test_a_perfect_relation_is_infinite(gml, tmp_path):
+    rows = "".join(
+        f"{a},{b},{x}\n" for a, b, x in zip("ppqqrr" * 5, "uuvvvv" * 5, range(30), strict=True)
+    )
+    (tmp_path / "d.csv").write_text(f"a,b,x\n{rows}")
+    words = ("indtest", "d.csv", "a", "b", "--numeric", "x", "--test", "dg")
+    (found,) = json.loads(gml(*words, "-f", "json").stdout)["results"]
+    assert (found["statistic"], found["log10_p"], found["mi"]) == (None, None, None)
+    assert (found["p_value"], found["df"], found["verdict"]) == (0, 2, "dependent")
+    assert gml(*words, "--expect", "dependent").returncode == 0
+    adjusted = gml(
+        "indtest", "d.csv", "--all-pairs", "--numeric", "x", "--test", "dg", "--adjust", "bh"
+    )
+    assert adjusted.returncode == 0
+    logged = gml("pc", "d.csv", "--numeric", "x", "--test", "dg", "--test-log", "l.jsonl", "-q")
+    assert logged.returncode == 0
+    said = gml("explain", "l.jsonl", "a", "b").stdout.decode()
+    assert "have an edge" in said

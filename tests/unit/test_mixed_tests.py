@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -262,7 +263,8 @@ def test_functions_of_others():
     assert not dg(1, 2, (0,)).sufficient  # coarse is a function of fine
     assert dg(0, 2, (1,)).df == 2
     perfect = dg(0, 1)
-    assert math.isfinite(perfect.statistic) and perfect.log_p < -1000
+    assert (perfect.statistic, perfect.log_p, perfect.mi) == (math.inf, -math.inf, math.inf)
+    assert dg.verdict(perfect, 1e-300) == "dependent"
     with pytest.raises(DataError, match="the correlations of 'line', 'x' are perfect"):
         dg(2, 3)
     with pytest.raises(DataError, match="the correlations of 'fine', 'line', 'x' are perfect"):
@@ -277,6 +279,42 @@ def test_small_groups_are_insufficient_under_cg():
     assert test(0, 2).sufficient
     dg = make_test("dg", MemoryCounter(table(6, n=5)))
     assert not dg(1, 2, (0, 4)).sufficient
+
+
+def test_what_is_left_of_a_label_is_told_from_nothing():
+    """Given x, b follows from a but for noise of 1e-7; without the noise nothing is left."""
+    rng = np.random.default_rng(12)
+    a, noise = rng.integers(0, 2, 200), rng.normal(size=200)
+    b = rng.integers(0, 2, 200)
+    for size in (0.0, 1e-7):
+        x = (b - a) + size * noise
+        variables = (Variable("a", ("0", "1")), Variable("b", ("0", "1")), Variable("x", None))
+        data = Dataset(variables, (a.astype(np.uint8), b.astype(np.uint8), x))
+        found = make_test("dg", MemoryCounter(data))(0, 1, (2,))
+        if not size:
+            assert (found.statistic, found.log_p) == (math.inf, -math.inf)
+            continue
+        # ln Λ from what is left of the noise once a, b and the intercept are taken out of it.
+        columns = np.column_stack([np.ones(200), x, a])
+        left = b - columns @ np.linalg.lstsq(columns, b, rcond=None)[0]
+        alone = b - columns[:, :2] @ np.linalg.lstsq(columns[:, :2], b, rcond=None)[0]
+        expected = math.log((left @ left) / (alone @ alone))
+        assert found.mi == pytest.approx(-0.5 * expected, rel=1e-6)
+        assert found.statistic == pytest.approx(-(200 - 1 - 1 - 1.5) * expected, rel=1e-6)
+
+
+def test_what_a_test_lacks_is_said():
+    cg = make_test("cg", MemoryCounter(table(6, n=30)))
+    said = cg.why_insufficient(0, 2, (1, 3, 5))
+    assert re.fullmatch(r"\d of \d rows needed where .*=.* for the regression of '.*'", said), said
+    dg = make_test("dg", MemoryCounter(table(6, n=5)))
+    assert dg.why_insufficient(1, 2, (0, 4)).startswith("5 of up to ")
+    coarse = make_test("dg", MemoryCounter(extreme_table()))
+    assert coarse.why_insufficient(1, 2, (0,)).startswith("the columns given determine 'coarse'")
+    still = make_test("cg", MemoryCounter(extreme_table()))
+    assert "no variance left where " in still.why_insufficient(2, 3, (0,))
+    auto = make_test("auto", MemoryCounter(extreme_table()))
+    assert auto.why_insufficient(1, 2, (0,)) == coarse.why_insufficient(1, 2, (0,))
 
 
 # ---------------------------------------------------------------------- ranks

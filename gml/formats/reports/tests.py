@@ -11,7 +11,7 @@ from gml.independence.base import CIResult
 def numbers_of(result: CIResult) -> dict[str, Any]:
     """Return the statistic, its degrees of freedom and its p-value."""
     return {
-        "statistic": _finite(result.statistic),
+        "statistic": finite(result.statistic),
         "df": _whole(result.df),
         "p_value": probability(result.log_p),
         "log10_p": log10(result.log_p),
@@ -24,13 +24,14 @@ def probability(log_p: float | None) -> float | None:
 
 
 def log10(log_p: float | None) -> float | None:
-    """The decimal logarithm; null for 0."""
-    return None if log_p is None else _finite(log_p / math.log(10) + 0.0)
+    """The decimal logarithm of p; null where p is 0."""
+    return None if log_p is None else finite(log_p / math.log(10) + 0.0)
 
 
 def _whole(number: float | None) -> int | float | None:
     return int(number) if number is not None and number.is_integer() else number
 
 
-def _finite(number: float) -> float | None:
-    return number if math.isfinite(number) else None
+def finite(number: float | None) -> float | None:
+    """Return a number; null for what is infinite."""
+    return number if number is not None and math.isfinite(number) else None
