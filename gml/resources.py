@@ -28,6 +28,8 @@ FEW_BYTES = 1 << 20
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)I?B?", re.IGNORECASE)
 _FALLBACK = 1 << 30
+# So little that to look how much is free would take longer than to use it.
+_ALWAYS_FREE = 1 << 16
 # Measured: the interpreter, NumPy and the kernel take 100 MiB, the buffer of OpenBLAS takes 35, and
 # the allocator sets 64 aside for the thread that waits for signals.
 _LEAST_SPACE = 256 << 20
@@ -194,6 +196,8 @@ def require_memory(n_bytes: int, budget: int | None, what: str, hint: str = "") 
     Traceback (most recent call last):
     gml.errors.CannotAnswer: a table would take 3.91 KiB, more than `max_memory` allows (1000 bytes)
     """
+    if budget is None and n_bytes <= _ALWAYS_FREE and _limit.get() is None:
+        return
     budget = budget_in_force(budget)
     if n_bytes > budget:
         raise CannotAnswer(

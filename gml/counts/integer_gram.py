@@ -208,6 +208,6 @@ class _Layout:
                 m = power - k
                 if 0 <= m < len(having):
                     others = having[m]
-                    places = np.ix_(self._first[columns] + k, self._first[others] + m)
-                    part[np.ix_(columns, others)] += total[places]
+                    rows, across = self._first[columns] + k, self._first[others] + m
+                    part[columns[:, None], others] += total[rows[:, None], across]
             yield part

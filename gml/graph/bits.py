@@ -46,3 +46,15 @@ def positions(bits: int, n: int) -> NDArray[np.int64]:
     some = np.frombuffer(bits.to_bytes((n + 7) // 8, "little"), dtype=np.uint8)
     found: NDArray[np.int64] = np.unpackbits(some, bitorder="little").nonzero()[0]
     return found
+
+
+def sets_in_columns(matrix: NDArray[np.bool_]) -> list[int]:
+    """Return, for each column of a matrix, the set of the rows that are true in it.
+
+    Examples
+    --------
+    >>> sets_in_columns(np.array([[True, False], [False, False], [True, True]]))
+    [5, 4]
+    """
+    packed = np.packbits(matrix.T, axis=1, bitorder="little")
+    return [int.from_bytes(row.tobytes(), "little") for row in packed]

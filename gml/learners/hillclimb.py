@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.errors import DataError, GraphError, parameter, quote, require_whole, unknown_name
-from gml.graph.bits import bits_of, members, positions
+from gml.graph.bits import bits_of, members, positions, sets_in_columns
 from gml.graph.extension import consistent_extension, equivalent_with
 from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
@@ -142,7 +142,7 @@ def _first_parents(start: Graph | None, limits: Limits) -> list[int]:
     names = limits.names
     n = len(names)
     if start is None:
-        return [bits_of(np.flatnonzero(limits.required[:, j]).tolist()) for j in range(n)]
+        return sets_in_columns(limits.required)
     rank = {name: i for i, name in enumerate(names)}
     for name in start.names:
         if name not in rank:
@@ -167,7 +167,7 @@ def _first_parents(start: Graph | None, limits: Limits) -> list[int]:
                 f"the graph to start with gives {quote(names[y])} more parents than "
                 f"{parameter('max_parents')}"
             )
-    return [bits_of(np.flatnonzero(dag[:, y]).tolist()) for y in range(n)]
+    return sets_in_columns(dag)
 
 
 Pair = frozenset[int]
@@ -184,10 +184,8 @@ class _State:
         self.local = local
         self.n = len(local.names)
         self._limits = limits
-        self._may_be_parent = [
-            bits_of(np.flatnonzero(~limits.forbidden[:, y]).tolist()) & ~(1 << y)
-            for y in range(self.n)
-        ]
+        able = sets_in_columns(~limits.forbidden)
+        self._may_be_parent = [some & ~(1 << y) for y, some in enumerate(able)]
         self._change = np.full((self.n, self.n), _NEVER, dtype=np.int64)
         self._values = [0.0] * self.n
         self._score: int | None = None

@@ -82,9 +82,10 @@ class LocalScores:
         """Return s(child | parents)."""
         found = self._values.get((child, parents))
         if found is None:
-            self.know([(child, parents)])
             found = self._look_up(child, parents)
-            assert found is not None
+            if found is None:
+                self.know([(child, parents)])
+                return self._values[child, parents]
             # Searches ask for the families of their graph after every move.
             self._values[child, parents] = found
         return found
@@ -105,6 +106,8 @@ class LocalScores:
 
     def without_one(self, child: int, parents: int) -> list[tuple[int, float]]:
         """Return x and s(child | parents ∖ {x}) for each of the parents."""
+        if not parents:
+            return []
         less = [(x, parents & ~(1 << x)) for x in members(parents)]
         found = [(x, self._look_up(child, rest)) for x, rest in less]
         if any(value is None for _, value in found):
@@ -123,10 +126,11 @@ class LocalScores:
         waiting = 0
         for child, parents, more in wanted:
             column = self._columns.get((child, parents))
+            at = positions(more, n)
             if column is None:
                 column = self._columns[child, parents] = np.full(n, np.nan)
-            at = positions(more, n)
-            at = at[np.isnan(column[at])]
+            else:
+                at = at[np.isnan(column[at])]
             if not len(at):
                 continue
             given = list(members(parents))
@@ -143,6 +147,10 @@ class LocalScores:
 
     def _fill(self, open_: dict[int, list[_Open]]) -> None:
         for parts in open_.values():
+            if len(parts) == 1:
+                column, at, rows = parts[0]
+                column[at] = self._compute(rows)
+                continue
             values = self._compute(np.concatenate([rows for _, _, rows in parts]))
             start = 0
             for column, at, _ in parts:

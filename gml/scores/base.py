@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -229,7 +230,7 @@ class FamilyScore(DecomposableScore):
         self._levels = [float(max(1, len(v.levels or ()))) for v in counter.variables]
         self._most_known: dict[int, float] = {}
 
-    @property
+    @functools.cached_property
     def n(self) -> float:
         """Number of rows, weighted."""
         return self._counter.n * self._counter.unit

@@ -83,6 +83,8 @@ class LinearLikelihood(LikelihoodScore):
             if variable.is_continuous and not len(block):
                 raise one_value(variable.name)
         self._width = np.array([len(block) for block in blocks], dtype=np.int64)
+        self._float_width = self._width.astype(np.float64)
+        self._widest = int(self._width.max(initial=0))
         first = [int(block[0]) if len(block) else 0 for block in blocks]
         # Each column stands for neighbouring rows of the matrix.
         self._blocks = np.array([first, self._width, counter.order.ranks], dtype=np.int32)
@@ -100,7 +102,7 @@ class LinearLikelihood(LikelihoodScore):
         """The same for many families."""
         if not isinstance(families, FamilyArray):
             return np.array([self.dimension(*family) for family in families], dtype=float)
-        width = self._width[families.rows].astype(np.float64)
+        width = self._float_width[families.rows]
         own = width[:, 0]
         sizes: NDArray[np.float64] = own * width[:, 1:].sum(axis=1) + own * (own + 3) / 2
         return sizes
@@ -127,10 +129,12 @@ class LinearLikelihood(LikelihoodScore):
             self._correlation, self._blocks, np.ascontiguousarray(rows)
         )
         logs = np.log(np.maximum(shares, _TINY)) + self._log_variances[members]
-        which = np.repeat(np.arange(len(rows)), own)
+        which = np.arange(len(rows)).repeat(own)
         log_variance: NDArray[Any] = np.bincount(which, weights=logs, minlength=len(rows))
         found: NDArray[np.float64] = -0.5 * self.n * (own * _LOG_DENSITY + log_variance)
-        if not self._exact:
+        # Most batches are of families with rows to spare and nothing determined.
+        has_rows = self.n >= self._widest * rows.shape[1] + SPARE_ROWS
+        if not self._exact or (has_rows and least.min(initial=1.0) >= LEAST_SHARE):
             return found
         # A child without variance is worth 0, whatever its parents are.
         too_wide = (self.n < self._rows_needed(rows)) & (own > 0)

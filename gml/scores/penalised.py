@@ -51,7 +51,8 @@ class LikelihoodScore(FamilyScore):
 
     def _penalties(self, families: Sequence[Family]) -> NDArray[np.float64]:
         """The prices of families, never less with one more parent."""
-        return self._price * self.dimensions(families) if self._price else np.zeros(len(families))
+        price = self._price
+        return price * self.dimensions(families) if price else np.zeros(len(families))
 
 
 class AicPrice(LikelihoodScore):
