@@ -1,0 +1,208 @@
+"""Rows in a temporary file: the same answers as in memory, whatever the pieces of the table are."""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import os
+import tempfile
+
+import numpy as np
+import pytest
+
+import gml
+from gml.counts.memory import MemoryCounter
+from gml.counts.spooled import SpooledCounter
+from gml.data.dataset import Dataset, Variable
+from gml.data.spool import Spool
+from gml.errors import CannotAnswer, DataError, OutputError, UsageError
+from gml.independence.registry import TESTS
+from gml.learners.chowliu import chow_liu
+from gml.learners.exact import exact
+from gml.learners.ges import ges
+from gml.learners.hillclimb import hill_climb
+from gml.learners.imap import minimal_imap
+from gml.learners.pc import pc
+from gml.model.fit import fit
+from gml.scores.registry import SCORES
+from tests.unit.test_engines import content
+
+ROWS = 2000
+HEADER = "size,colour,n,w,x\n"
+
+
+@pytest.fixture(scope="module")
+def lines():
+    """Labels some of which come late, gaps, weights and numbers, as lines of a CSV file."""
+    rng = np.random.default_rng(5)
+    found = []
+    for k in range(ROWS):
+        size = "SMLX"[min(rng.integers(0, 2 + k // 600), 3)]
+        colour = rng.choice(
+            ["red", "blue", "grey", "" if k > 900 else "red"], p=[0.3, 0.3, 0.3, 0.1]
+        )
+        n = rng.integers(0, 3 if k < 1200 else 12)
+        found.append(f"{size},{colour},{n},{rng.integers(0, 4)},{rng.normal() + len(colour):.3f}")
+    return found
+
+
+def in_pieces(lines, folder, cuts, **reading):
+    """The pieces of a table, read one by one."""
+    ends = [0, *cuts, len(lines)]
+    for first, last in itertools.pairwise(ends):
+        path = folder / f"{first}.csv"
+        path.write_text(HEADER + "".join(f"{line}\n" for line in lines[first:last]))
+        yield gml.read(path, **reading)
+
+
+def whole(lines, folder, **reading):
+    (data,) = in_pieces(lines, folder, [], **reading)
+    return data
+
+
+READINGS = {
+    "available": {"missing": "available", "numeric": ["x"]},
+    "weights": {"missing": "available", "numeric": ["x"], "weights": "w"},
+    "drop": {"missing": "drop", "exclude": ["x"]},
+    "level": {"missing": "level", "exclude": ["x", "w"]},
+    "declared": {
+        "missing": "available",
+        "columns": ["size", "n"],
+        "levels": {"size": ["S", "M", "L", "X", "XL"]},
+    },
+}
+
+
+@pytest.mark.parametrize("kind", READINGS)
+@pytest.mark.parametrize("cuts", [[], [1, 700, 1500], [0, 650]])
+def test_pieces_are_one_table(lines, tmp_path, kind, cuts):
+    reading = READINGS[kind]
+    memory = MemoryCounter(whole(lines, tmp_path, **reading))
+    with SpooledCounter(in_pieces(lines, tmp_path, cuts, **reading), folder=tmp_path) as spooled:
+        assert spooled.variables == memory.variables
+        assert (spooled.n, spooled.missing) == (memory.n, memory.missing)
+        assert spooled.missing_treatment == memory.missing_treatment
+        assert spooled.decimal == memory.decimal
+        labels = [j for j, v in enumerate(memory.variables) if not v.is_continuous]
+        sets = [gml.TableSet((i,), (j,)) for i in labels for j in labels if i != j]
+        assert content(list(spooled.tables(sets))) == content(list(memory.tables(sets)))
+        numbers = [j for j in range(len(memory.variables)) if j not in labels]
+        if numbers:
+            mine, theirs = (e.moments(numbers, labels[:1]) for e in (spooled, memory))
+            assert content(mine) == content(theirs)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_learners_and_fits(tmp_path, threads):
+    data = gml.read("sample_data/asia.csv")
+    memory = MemoryCounter(data)
+    spooled = SpooledCounter(data.blocks(700), folder=tmp_path, threads=threads, max_memory=1 << 26)
+    made = []
+    for engine in (memory, spooled):
+        score = SCORES["bdeu"](engine)
+        graph = hill_climb(score).graph
+        made.append(
+            [
+                chow_liu(engine),
+                pc(TESTS["g"](engine)).graph,
+                graph,
+                ges(score).graph,
+                exact(score).graph,
+                minimal_imap(TESTS["g"](engine), memory.order.names).graph,
+                fit(graph, engine, intervals=0.9),
+            ]
+        )
+    assert content(made[0]) == content(made[1])
+    with pytest.raises(CannotAnswer, match="the spool: a bootstrap needs rows, which a spool"):
+        spooled.require_rows("a bootstrap")
+    spooled.close()
+
+
+def test_the_file_has_no_name(tmp_path):
+    data = gml.read("sample_data/asia.csv")
+    with SpooledCounter([data], folder=tmp_path):
+        # So whatever ends the process, a kill among it, the room is free again.
+        assert os.listdir(tmp_path) == []
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_piece_that_fails_frees_the_file(tmp_path):
+    def pieces():
+        yield gml.read("sample_data/asia.csv")
+        raise KeyboardInterrupt
+
+    before = len(os.listdir("/proc/self/fd"))
+    with pytest.raises(KeyboardInterrupt):
+        SpooledCounter(pieces(), folder=tmp_path)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_full_disk_is_one_line(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "pwrite", full)
+    with pytest.raises(OutputError) as refused:
+        SpooledCounter([gml.read("sample_data/asia.csv")], folder=tmp_path)
+    assert str(refused.value) == f"cannot write to the spool in '{tmp_path}': " + os.strerror(
+        errno.ENOSPC
+    )
+
+
+def test_a_folder_that_is_not_there():
+    with pytest.raises(OutputError, match="cannot make a spool in '/nowhere': No such file"):
+        Spool("/nowhere")
+
+
+def test_damage_is_found(tmp_path, monkeypatch):
+    kept = []
+
+    def keep(*args, **options):
+        kept.append(tempfile.NamedTemporaryFile(*args, **options))  # noqa: SIM115
+        return kept[-1]
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", keep)
+    data = gml.read("sample_data/asia.csv")
+    with SpooledCounter([data], folder=tmp_path) as spooled:
+        os.pwrite(kept[0].fileno(), b"\x01\x00\x07", 5)
+        with pytest.raises(CannotAnswer, match="is damaged"):
+            list(spooled.tables([gml.TableSet((0,))]))
+        os.ftruncate(kept[0].fileno(), 10)
+        with pytest.raises(CannotAnswer, match="is damaged"):
+            list(spooled.tables([gml.TableSet((3,))]))
+
+
+def codes(*cells):
+    return np.array(cells, dtype=np.uint8)
+
+
+A = Dataset((Variable("A", ("x", "y")),), (codes(0, 1, 1),))
+
+
+@pytest.mark.parametrize(
+    ("second", "message"),
+    [
+        (Dataset((Variable("B", ("x",)),), (codes(0),)), "same columns"),
+        (Dataset((Variable("A", None),), (np.array([1.0]),)), "numbers in another"),
+        (Dataset((Variable("A", ("x",)),), (codes(0),), np.array([2])), "weights"),
+    ],
+)
+def test_pieces_of_other_tables_are_refused(second, message):
+    with pytest.raises(DataError, match=message):
+        SpooledCounter([A, second])
+
+
+def test_pieces_that_were_cut_elsewhere_are_refused(lines, tmp_path):
+    pieces = in_pieces(lines, tmp_path, [900], columns=["n", "x"], bins=3)
+    with pytest.raises(UsageError, match="give the cut points"):
+        SpooledCounter(pieces)
+
+
+def test_no_pieces_and_what_is_none():
+    with pytest.raises(DataError, match="no pieces"):
+        SpooledCounter([])
+    with pytest.raises(UsageError, match="must be a Dataset"):
+        SpooledCounter(["asia.csv"])
+    empty = A.rows(np.zeros(3, dtype=bool))
+    with SpooledCounter([empty]) as spooled:
+        assert [c.table.tolist() for c in spooled.tables([gml.TableSet((0,))])] == [[]]
