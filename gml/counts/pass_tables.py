@@ -27,6 +27,9 @@ from gml.kernel.layout import DENSE_CELLS
 VECTOR_CELLS = 1 << 12
 """The largest table that is held with every cell."""
 
+# Tables per column from which counting all pairs first pays off.
+_SETS_PER_COLUMN = 4
+
 
 class Cells(NamedTuple):
     """The cells of a table with rows: keys of configurations and levels, and counts."""
@@ -62,7 +65,10 @@ class Tables(Work[TableParts]):
 
     def of(self, chunk: Dataset) -> TableParts:
         """Count a chunk."""
-        data = CodedRows(chunk, self.n_levels, self.most_bytes).for_batch(len(self.sets))
+        coded = CodedRows(chunk, self.n_levels, self.most_bytes)
+        data = coded.for_batch(len(self.sets))
+        if len(self.sets) >= _SETS_PER_COLUMN * len(self.n_levels):
+            coded.remember_pairs(data)
         small, large = [np.zeros(0, dtype=np.int64)], []
         for wanted, shape in zip(self.sets, self._shapes, strict=True):
             members = (*wanted.given, *wanted.axes)

@@ -21,7 +21,7 @@ from gml.progress import reporter
 from gml.resources import available_threads, budget_in_force
 
 # Blocks that are read, recoded, turned into masks and counted at once take a few times their bytes.
-_BLOCKS_IN_BUDGET = 32
+_BLOCKS_IN_BUDGET = 8
 
 
 class SpooledCounter(PassCounter):

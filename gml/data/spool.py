@@ -2,7 +2,8 @@
 
 Pieces of a table come one after the other, each with the levels that it has itself. So labels are
 coded in order of appearance, and recoded to the levels of the whole when a block is read. Each
-column of a block has a checksum. The file has no name: whatever ends the process, nothing is left.
+column of a block has a checksum, which is compared when it is first read. The file has no name:
+whatever ends the process, nothing is left of it.
 """
 
 from __future__ import annotations
@@ -80,8 +81,9 @@ class Spool:
         self._labels: list[dict[str, int]] = []
         self._settled: list[bool] = []
         self._origin: Origin | None = None
-        self._tables: dict[tuple[int, str], NDArray[Any]] = {}
+        self._tables: dict[tuple[int, str], NDArray[Any] | None] = {}
         self._gaps: list[bool] = []
+        self._compared: set[int] = set()
         self.variables: tuple[Variable, ...] = ()
         self.n = self.n_rows = 0
 
@@ -196,7 +198,7 @@ class Spool:
         self._blocks.append(_Block(block.n_rows, tuple(stored), weights))
 
     def _write(self, cells: NDArray[Any]) -> _Stored:
-        content = memoryview(np.ascontiguousarray(cells)).cast("B") if cells.size else b""
+        content = np.ascontiguousarray(cells).data.cast("B") if cells.size else memoryview(b"")
         stored = _Stored(self._end, cells.dtype.str, zlib.crc32(content))
         try:
             while content:
@@ -263,10 +265,11 @@ class Spool:
         cells = self._read(block.columns[j], block.n_rows)
         if self.variables[j].levels is None:
             return cells
-        recoded: NDArray[Any] = self._final_codes(j, cells)[cells]
-        return recoded
+        table = self._final_codes(j, cells)
+        return cells if table is None else table[cells]
 
-    def _final_codes(self, j: int, cells: NDArray[Any]) -> NDArray[Any]:
+    def _final_codes(self, j: int, cells: NDArray[Any]) -> NDArray[Any] | None:
+        """The code of each code by appearance; None where it is the same."""
         key = (j, cells.dtype.str)
         if key not in self._tables:
             levels = self.variables[j].levels or ()
@@ -275,19 +278,22 @@ class Spool:
             table = np.full(missing_code(cells) + 1, np.iinfo(narrow).max, dtype=narrow)
             codes = [place[label] for label in self._labels[j]][: missing_code(cells)]
             table[: len(codes)] = codes
-            self._tables[key] = table
+            same = table.dtype == cells.dtype and codes == list(range(len(codes)))
+            self._tables[key] = None if same else table
         return self._tables[key]
 
     def _read(self, stored: _Stored, n_rows: int) -> NDArray[Any]:
         check_stopped()
         cells = np.empty(n_rows, dtype=stored.kind)
-        room = memoryview(cells).cast("B") if n_rows else memoryview(b"")
+        room = cells.data.cast("B") if n_rows else memoryview(b"")
         done = 0
         while done < len(room):
             got = os.preadv(self._file.fileno(), [room[done:]], stored.at + done)
             if got == 0:
                 break
             done += got
-        if done < len(room) or zlib.crc32(room) != stored.checksum:
+        known = stored.at in self._compared
+        if done < len(room) or not (known or zlib.crc32(room) == stored.checksum):
             raise CannotAnswer(f"the spool in {quote(self._folder)} is damaged; try another folder")
+        self._compared.add(stored.at)
         return cells
