@@ -98,7 +98,9 @@ def folds(dataset: Dataset, k: int, *, seed: int = 0) -> Iterator[tuple[Dataset,
         yield resampled(dataset, rows, counts - chosen), resampled(dataset, rows, chosen)
 
 
-def fold_counts(counts: NDArray[np.int64], k: int, *, seed: int = 0) -> Iterator[NDArray[np.int64]]:
+def fold_counts(
+    counts: NDArray[np.int64], k: int, *, seed: int | Sequence[int] = 0
+) -> Iterator[NDArray[np.int64]]:
     """Yield for each of k folds how often each distinct row is in it."""
     n = require_splittable(counts, k)
     rng = np.random.default_rng(seed)

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _SUM_TOLERANCE = 1e-9
-# So few rows are what is left of a configuration that EM has given up.
-_NEVER_EXPECTED = 1e-6
+NEVER_EXPECTED = 1e-6
+"""So few rows are what is left of a configuration that EM has given up."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -110,7 +110,7 @@ class CPT:
         seen: NDArray[np.bool_]
         if self.expected_counts is not None:
             silent = (self.table == 1.0 / self.n_levels).all(axis=1)
-            seen = (self.expected_counts.sum(axis=1) > _NEVER_EXPECTED) & ~silent
+            seen = (self.expected_counts.sum(axis=1) > NEVER_EXPECTED) & ~silent
             return seen if self.counts is None else seen | (self.counts != 0).any(axis=1)
         if self.counts is None:
             return None

@@ -14,6 +14,7 @@ from gml.errors import CannotAnswer, GmlWarning, UsageError
 from gml.graph.graph import Graph
 from gml.model.em.fitting import EmReport, fit_em
 from gml.model.em.marginal_likelihood import cheeseman_stutz
+from gml.resources import limited_to
 from gml.verbs.shared.em_report import summary_of, tell_report, written
 
 CHAIN = Graph.from_edges("abc", [("a", "-->", "b"), ("b", "-->", "c")])
@@ -86,7 +87,8 @@ def test_a_configuration_that_is_never_seen_is_said_to_be_uniform():
     graph = Graph.from_edges("ab", [("a", "-->", "b")], levels={"a": ("u", "v")})
     with pytest.warns(GmlWarning, match="never seen, and is uniform: for 'b'"):
         net = gml.fit(frame, graph, missing="em", em_restarts=1)
-    assert net.cpt("b").table[1].tolist() == pytest.approx([0.5, 0.5], abs=0.5)
+    assert net.cpt("b").table[1].tolist() == [0.5, 0.5]
+    assert net.cpt("b").expected_counts[1].tolist() == pytest.approx([0, 0], abs=1e-6)
 
 
 # ---------------------------------------------------------------------- report
@@ -144,6 +146,11 @@ def test_a_report_has_no_number_that_json_cannot_hold():
     assert found["missing_information"] == {"a": 0.25}
 
 
+def test_a_bootstrap_asks_for_the_room_of_its_samples():
+    with limited_to(1 << 20), pytest.raises(CannotAnswer, match=r"tables of 20000 samples would"):
+        gml.fit(holes(), CHAIN, missing="em", intervals=0.9, bootstrap=20_000, **FEW)
+
+
 # ---------------------------------------------------------------------- scores
 
 
@@ -178,7 +185,8 @@ def test_the_approximation_is_near_the_truth():
     scored = gml.score(frame, graph, score="bdeu", missing="em", **FEW)
     of_seen = gammaln(1.0) - gammaln(13.0) + gammaln(9.5) + gammaln(3.5) - 2 * gammaln(0.5)
     of_whole = gammaln(1.0) - gammaln(17.0) + 2 * gammaln(8.5) - 2 * gammaln(0.5)
-    assert scored[0].scores["bdeu"] == pytest.approx(of_seen + of_whole, abs=0.3)
+    # With so few rows it is a little below.
+    assert 0 < of_seen + of_whole - scored[0].scores["bdeu"] < 0.15
     assert scored[0].approximations == {"bdeu": "Cheeseman-Stutz"}
 
 

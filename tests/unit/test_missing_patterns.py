@@ -11,6 +11,7 @@ import pytest
 
 import gml
 from gml.data.missing_patterns import missing_patterns
+from gml.model.em import mcar
 from gml.model.em.dependent_columns import dependent_columns
 from gml.model.em.mcar import little_test
 from gml.model.em.normal import normal_em
@@ -201,3 +202,17 @@ def test_columns_that_determine_one_another_are_named(gml, tmp_path):
         "'years' does not vary enough in the rows that have 'x'"
     )
     assert dependent_columns(read(frame, numeric=["x", "years"])) is None
+
+
+def test_the_test_can_be_stopped_between_patterns(monkeypatch):
+    def stop():
+        raise KeyboardInterrupt
+
+    table = gml.Dataset.from_frame(
+        pd.DataFrame(AIR, columns=list("abcd"), dtype=float).replace(-1, np.nan),
+        missing="available",
+        numeric=list("abcd"),
+    )
+    monkeypatch.setattr(mcar, "check_stopped", stop)
+    with pytest.raises(KeyboardInterrupt):
+        little_test(table)

@@ -24,6 +24,7 @@ from gml.model.mixtures.rows import mixture_rows
 from gml.model.mixtures.starts import starts
 from gml.progress import Deadline
 from gml.resources import limited_to
+from tests.traced_memory import traced_memory
 
 pytestmark = pytest.mark.filterwarnings("ignore::gml.GmlWarning")
 
@@ -506,3 +507,13 @@ def test_the_covariance_of_all_rows_keeps_to_the_limits_of_a_climb():
 def test_a_mixture_without_room_is_refused_before_it_is_fitted():
     with limited_to(1_000_000), pytest.raises(CannotAnswer, match=r"sums of a mixture.*max_memory"):
         problem_of(table(25), "VVV", 900)
+
+
+def test_folds_of_rows_that_count_often_take_no_room_for_each():
+    rows = pd.DataFrame({"a": ["x", "y", "y"], "b": ["x", "x", "y"], "n": [3_000_000, 2, 999_999]})
+    with traced_memory() as peak:
+        found = gml.mixture(rows, components=1, weights="n", folds=2)
+    assert found.rows == 4_000_001
+    # One class: what is left out has nearly the density of the rest.
+    assert found.chosen.held_out == pytest.approx(found.chosen.log_likelihood, rel=1e-4)
+    assert peak[0] < 10e6

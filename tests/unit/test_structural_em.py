@@ -158,9 +158,14 @@ def test_the_chain_is_found_where_few_rows_are_complete():
 
 
 def test_draws_have_a_seed_of_their_own():
-    frame = chain(10, 150, 0.6)
+    # Two chains: a row that lacks all but one of their cells has more than 64 ways to be complete.
+    frame = pd.concat([chain(10, 150, 0.7), chain(11, 150, 0.7).rename(columns=str.upper)], axis=1)
     found = [gml.ges(frame, missing="em", seed=seed) for seed in (1, 1, 2)]
     assert found[0].score == found[1].score
+    rounds = [some.graph.learning.written()["structural_em"]["rounds"] for some in found]
+    assert all(one["drawn"] > 0 for one in rounds[0])
+    expected = [[one["expected_score"] for one in some] for some in rounds]
+    assert expected[0] == expected[1] != expected[2]
     with pytest.raises(gml.UsageError, match="restarts"):
         gml.ges(frame.dropna(), seed=1)
 

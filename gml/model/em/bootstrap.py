@@ -26,6 +26,7 @@ from gml.model.em.climbing import MOST_STEPS, climb
 from gml.model.em.table_fitting import table_problem
 from gml.model.network import Cpd
 from gml.progress import Deadline, reporter
+from gml.resources import require_memory
 
 # How far off the boundary a climb starts: what is 0 there would stay 0.
 _OFF_BOUNDARY = 1e-3
@@ -58,6 +59,9 @@ def with_bootstrap_intervals(
         raise CannotAnswer(
             f"a bootstrap draws whole rows, so {parameter('weights_fractional')} contradicts it"
         )
+    cells = sum(cpd.table.size for cpd in net.cpds if isinstance(cpd, CPT))
+    # The estimates, and a copy of them while their quantiles are found.
+    require_memory(2 * 8 * samples * cells, None, f"the tables of {counted(samples, 'sample')}")
     limit = deadline or Deadline()
     how: dict[str, Any] = {"hidden": hidden, "alpha": alpha, "threads": threads}
     estimates: list[list[Array]] = []

@@ -30,6 +30,7 @@ from gml.model.em.dependent_columns import dependent_columns
 from gml.model.em.normal import normal_em
 from gml.name_order import NameOrder
 from gml.resources import require_memory
+from gml.stopping import check_stopped
 
 # Columns of numbers and indicators; with more, a step of EM takes seconds and its end is far.
 _MOST_COLUMNS = 100
@@ -79,9 +80,12 @@ def little_test(dataset: Dataset, *, threads: int = 1) -> McarTest:
         return McarTest(None, 0, None, None, Note(why))
     patterns, of_row = np.unique(masks, axis=0, return_inverse=True)
     of_row = of_row.reshape(-1)
+    # Rows of a pattern stay in their order.
+    by_pattern = np.argsort(of_row, kind="stable")
+    ends = np.cumsum(np.bincount(of_row, minlength=len(patterns)))[:-1]
     statistic, df = 0.0, -len(names)
-    for j, pattern in enumerate(patterns):
-        rows = of_row == j
+    for pattern, rows in zip(patterns, np.split(by_pattern, ends), strict=True):
+        check_stopped()
         seen = np.flatnonzero(pattern)
         n = float(weights[rows].sum())
         if n == 0:

@@ -44,7 +44,8 @@ def fit_tables(
     )
     climbs = _climbs(problem, settings)
     tables = climbs.best.parameters
-    log_likelihood, _ = problem.expect(tables)
+    log_likelihood, expected = problem.expect(tables)
+    tables = problem.without_given_up(tables, expected)
     wants_information = settings.information or intervals is not None
     counts, counts_all = None, True
     if settings.expected_counts or wants_information or hidden:

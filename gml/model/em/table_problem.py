@@ -32,6 +32,7 @@ from gml.kernel.pool import in_order
 from gml.model.em.climbing import Step
 from gml.model.em.open_parts import OpenParts, open_parts
 from gml.model.em.table_layout import TableLayout, Vector
+from gml.model.network import NEVER_EXPECTED
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,15 @@ class TableProblem:
                 shares = (cells + prior) / (totals + cells.shape[1] * prior[:, :1])
             shares[totals[:, 0] == 0] = 1.0 / cells.shape[1]
             found[rows.cells] = shares
+        return found
+
+    def without_given_up(self, at: Vector, expected: Vector) -> Vector:
+        """The tables, uniform where next to no row is expected, as where no row was seen."""
+        found = at.copy()
+        for rows in self.layout.rows:
+            given_up = expected[rows.cells].sum(axis=1) <= NEVER_EXPECTED
+            given_up &= ~self.available[rows.cells].any(axis=1)
+            found[rows.cells[given_up]] = 1.0 / rows.cells.shape[1]
         return found
 
     def admitted(self, wanted: Vector, near: Vector) -> Vector | None:

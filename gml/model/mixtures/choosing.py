@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.data.resampling import require_splittable
+from gml.data.resampling import fold_counts, require_splittable
 from gml.model.mixtures.covariances import MODELS, CovarianceModel
 from gml.model.mixtures.fitting import (
     MixtureData,
@@ -32,13 +32,12 @@ from gml.model.mixtures.problem import MixtureProblem
 from gml.model.mixtures.rows import MixtureRows
 from gml.model.mixtures.starts import seed_of
 from gml.progress import reporter
+from gml.resources import require_memory
 
 Vector = NDArray[np.float64]
 
 CRITERIA = ("bic", "icl", "folds")
 FOLDS = 10
-# Up to here, rows with weights are put into folds one by one.
-_MOST_UNITS = 50_000_000
 
 
 @dataclass(frozen=True)
@@ -116,20 +115,16 @@ def _best(fits: Sequence[MixtureFit], criterion: str) -> MixtureFit | None:
 
 
 def _parts(rows: MixtureRows, folds: int, seed: int) -> list[Vector]:
-    """The weights of distinct rows in each fold: rows are dealt out in an order drawn at random."""
-    rng = np.random.default_rng(seed_of(rows, seed, folds))
+    """The weights of distinct rows in each fold."""
+    key = seed_of(rows, seed, folds)
+    require_memory(8 * folds * len(rows.weights), None, f"{folds} folds")
     units = np.rint(rows.weights).astype(np.int64)
+    if (units == rows.weights).all():
+        return [part.astype(np.float64) for part in fold_counts(units, folds, seed=key)]
+    # Rows that count in part go to a fold as they are.
     require_splittable(units, folds)
-    if np.abs(units - rows.weights).max(initial=0.0) > 0 or units.sum() > _MOST_UNITS:
-        # Rows that count in part go to a fold as they are.
-        of_group = rng.permutation(len(rows.weights)) % folds
-        return [np.where(of_group == fold, rows.weights, 0.0) for fold in range(folds)]
-    group = np.repeat(np.arange(len(units)), units)
-    fold_of = rng.permutation(len(group)) % folds
-    return [
-        np.bincount(group[fold_of == fold], minlength=len(units)).astype(np.float64)
-        for fold in range(folds)
-    ]
+    of_group = np.random.default_rng(key).permutation(len(rows.weights)) % folds
+    return [np.where(of_group == fold, rows.weights, 0.0) for fold in range(folds)]
 
 
 def _held_out(
