@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,6 +103,13 @@ class Origin:
         return replace(self, numbers={}, repeats=None)
 
 
+class KeptRows(NamedTuple):
+    """Where rows stood in the table that they were chosen from."""
+
+    first_line: int | None
+    numbers: NDArray[np.int64]
+
+
 @dataclass(frozen=True, repr=False)
 class Dataset:
     """Columns of equal length: codes of levels (uint8 or uint16) or float64, and row weights.
@@ -128,6 +135,8 @@ class Dataset:
     """Physical line of the first row, if every row is on a line of its own."""
     origin: Origin | None = None
     """Known for a table that was read from a file."""
+    kept: KeptRows | None = None
+    """Which rows these are, where others were left out."""
     _positions: dict[str, int] = field(init=False, repr=False, compare=False)
 
     def __repr__(self) -> str:
@@ -208,7 +217,31 @@ class Dataset:
             weights=None if self.weights is None else self.weights[keep],
             first_line=None,
             origin=None if self.origin is None else self.origin.without_values(),
+            kept=self._kept(keep),
         )
+
+    def _kept(self, keep: NDArray[np.bool_]) -> KeptRows:
+        places = np.flatnonzero(keep)
+        if self.kept is None:
+            return KeptRows(self.first_line, places)
+        return KeptRows(self.kept.first_line, self.kept.numbers[places])
+
+    def name_of_row(self, row: int) -> str:
+        """How a message names a row: by its line where that is known, else by its number.
+
+        Both are those in the table as it was read, whatever rows were left out since.
+
+        Examples
+        --------
+        >>> import gml
+        >>> table = gml.read("sample_data/survey_missing.csv", missing="available")
+        >>> table.name_of_row(0), table.rows(np.arange(table.n_rows) > 4).name_of_row(0)
+        ('line 2', 'line 7')
+        """
+        first, number = self.first_line, row
+        if self.kept is not None:
+            first, number = self.kept.first_line, int(self.kept.numbers[row])
+        return f"data row {number + 1}" if first is None else f"line {first + number}"
 
     def blocks(self, n_rows: int = 1 << 16) -> Iterator[Dataset]:
         """Yield the dataset in blocks of rows, without copying."""
@@ -218,6 +251,10 @@ class Dataset:
                 self,
                 columns=tuple(column[part] for column in self.columns),
                 weights=None if self.weights is None else self.weights[part],
+                first_line=None if self.first_line is None else self.first_line + start,
+                kept=None
+                if self.kept is None
+                else self.kept._replace(numbers=self.kept.numbers[part]),
             )
 
     def to_frame(self) -> pd.DataFrame:

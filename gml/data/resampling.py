@@ -78,7 +78,9 @@ def resampled(dataset: Dataset, rows: NDArray[np.int64], counts: NDArray[np.int6
         chosen, weights = np.repeat(chosen, times), None
     columns = tuple(np.ascontiguousarray(column[chosen]) for column in dataset.columns)
     origin = None if dataset.origin is None else dataset.origin.without_values()
-    return replace(dataset, columns=columns, weights=weights, origin=origin)
+    return replace(
+        dataset, columns=columns, weights=weights, origin=origin, first_line=None, kept=None
+    )
 
 
 def require_splittable(counts: NDArray[np.int64], parts: int) -> int:

@@ -84,7 +84,7 @@ class SequenceRows:
 
     def line(self, row: int) -> str:
         """Name the place of a row of the table."""
-        return _line(self.inputs, row)
+        return self.inputs.name_of_row(row)
 
 
 def read_sequences(
@@ -295,14 +295,11 @@ def _refuse_gaps(table: Dataset, name: str, lacking: str, where: str) -> None:
     gaps = np.flatnonzero(missing_mask(table.columns[table.index(name)]))
     if len(gaps):
         more = f", nor in {counted(len(gaps) - 1, 'row')} more" if len(gaps) > 1 else ""
+        first = table.name_of_row(int(gaps[0]))
         raise DataError(
-            f"{where}: {_line(table, int(gaps[0]))}: {lacking}: column {quote(name)} is missing "
+            f"{where}: {first}: {lacking}: column {quote(name)} is missing "
             f"there{more}; fill it in, or leave the sequence out"
         )
-
-
-def _line(table: Dataset, row: int) -> str:
-    return f"data row {row + 1}" if table.first_line is None else f"line {table.first_line + row}"
 
 
 def _treated(inputs: Dataset, missing: str, where: str, declared: frozenset[str]) -> Dataset:

@@ -10,7 +10,7 @@ import pytest
 import gml
 from gml.data.dataset import Dataset, Variable
 from gml.errors import CannotAnswer, DataError
-from gml.model.em.climbing import climb
+from gml.model.em.climbing import Collapsed, climb
 from gml.model.em.em_report import EmSettings
 from gml.model.em.fitting import fit_em
 from gml.model.em.normal import normal_em
@@ -580,3 +580,15 @@ def test_intervals_are_wider_where_values_are_missing_and_refused_where_all_is_o
     table[:200, 0], table[200:, 1] = np.nan, np.nan
     with pytest.raises(CannotAnswer, match="leaves some parameters open; a bootstrap"):
         widths(table)
+
+
+def test_a_row_without_density_is_named_as_the_table_has_it():
+    """Also where rows before it were left out, as those without any value are."""
+    rows = numbers(np.array([[np.nan, np.nan], [1.0, 2.0], [np.nan, 2.5], [4.0, 3.0], [0.0, 5.0]]))
+    seen = rows.rows(np.arange(5) > 0)
+    graph = gml.Graph.from_edges(["a", "b"], [("a", "-->", "b")])
+    problem, data = number_problem(graph, seen, hidden={})
+    start = available_estimate(problem.families, data, pooled_regressions(problem.families, data))
+    start.regressions[0].terms[:] = np.nan
+    with pytest.raises(Collapsed, match=r"what data row 3 holds has a density of 0 or no bound"):
+        problem.expectation(start)

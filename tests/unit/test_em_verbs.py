@@ -14,8 +14,10 @@ from gml.errors import CannotAnswer, GmlWarning, UsageError
 from gml.graph.graph import Graph
 from gml.model.em.fitting import EmReport, fit_em
 from gml.model.em.marginal_likelihood import cheeseman_stutz
+from gml.model.em.table_fitting import table_problem
 from gml.resources import limited_to
 from gml.verbs.shared.em_report import summary_of, tell_report, written
+from gml.verbs.shared.em_request import observing
 
 CHAIN = Graph.from_edges("abc", [("a", "-->", "b"), ("b", "-->", "c")])
 CLASSES = Graph.from_edges("Habc", [("H", "-->", name) for name in "abc"])
@@ -250,3 +252,16 @@ def test_a_bootstrap_draws_whole_rows():
         gml.fit(
             frame, CHAIN, missing="em", weights_fractional="w", intervals=0.9, bootstrap=5, **FEW
         )
+
+
+def test_a_row_of_probability_zero_has_the_line_that_it_has_in_the_file(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b\n,\nx,u\n,v\ny,u\n")
+    rows = observing(gml.read(path, missing="available"))
+    assert rows.n_rows == 3
+    problem = table_problem(
+        Graph.from_edges("ab", [("a", "-->", "b")]), rows, hidden={}, alpha=None
+    )
+    impossible = np.array([0.5, 0.5, 1.0, 0.0, 1.0, 0.0])
+    with pytest.raises(CannotAnswer, match="line 4 has probability 0 in this model"):
+        problem.expect(impossible)

@@ -108,8 +108,10 @@ class Expectation:
         filled = [self.filled(block, at, config) for config in block.regressions]
         logs = log_weights(block, at, [one.log_density for one in filled])
         largest = logs.max(axis=1, keepdims=True)
-        if not np.isfinite(largest).all():
-            raise Collapsed("what some row holds has a density of 0 or no bound")
+        lost = np.flatnonzero(~np.isfinite(largest[:, 0]))
+        if len(lost):
+            which = self._rows.name_of_row(int(block.rows[lost[0]]))
+            raise Collapsed(f"what {which} holds has a density of 0 or no bound")
         shares = np.exp(logs - largest)
         sums = shares.sum(axis=1, keepdims=True)
         shares *= weights[:, None] / sums

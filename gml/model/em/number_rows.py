@@ -41,6 +41,16 @@ class NumberRows:
     weights: Array
     shifts: tuple[float, ...]
     scales: tuple[float, ...]
+    table: Dataset | None = None
+    """Where the rows come from."""
+    places: NDArray[np.int64] | None = None
+    """Which row of the table each is."""
+
+    def name_of_row(self, row: int) -> str:
+        """How a message names a row."""
+        if self.table is None or self.places is None:
+            return "some row"
+        return self.table.name_of_row(int(self.places[row]))
 
     @property
     def n(self) -> float:
@@ -110,6 +120,8 @@ def number_rows(
         weights,
         scaled.shifts,
         scaled.scales,
+        rows,
+        np.flatnonzero(counted)[order],
     )
 
 

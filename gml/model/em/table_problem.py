@@ -117,14 +117,7 @@ class TableProblem:
         return self.expect(at, whole)[1]
 
     def _refuse(self, row: int) -> None:
-        raise CannotAnswer(f"{row_name(self.data, row)} has probability 0 in this model")
-
-
-def row_name(data: Dataset, row: int) -> str:
-    """How a message names a row: by its line where that is known."""
-    if data.first_line is not None:
-        return f"line {data.first_line + row}"
-    return f"data row {row + 1}"
+        raise CannotAnswer(f"{self.data.name_of_row(row)} has probability 0 in this model")
 
 
 def wholly_missing(layout: TableLayout, data: Dataset) -> Sequence[str]:

@@ -135,9 +135,7 @@ def raked(
 
     def place_of(row: int) -> str:
         number = row if isinstance(kept, slice) else int(kept[row])
-        if rows.first_line is None:
-            return f"{where}: data row {number + 1}"
-        return f"{where}: line {rows.first_line + number}"
+        return f"{where}: {rows.name_of_row(number)}"
 
     if numbers:
         levels = {variable.name: variable.levels or () for variable in table.variables}
