@@ -14,7 +14,7 @@ install_extra = PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-v
   'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$(1)"])')
 
 .PHONY: demo test hostile shells test-page fuzz lint format docs pictures bench bench-search \
-  bench-check bench-crossings bench-undirected-structure bench-coverage bench-undirected bench-gibbs bench-l1 bench-pseudo bench-maxent bench-check-undirected bench-rake bench-numbers bench-mixed bench-crf-chains bench-crf bench-glasso bench-em sessions sanitize clean bench-em-numbers bench-mixtures
+  bench-check bench-crossings bench-undirected-structure bench-coverage bench-undirected bench-gibbs bench-l1 bench-pseudo bench-maxent bench-check-undirected bench-rake bench-numbers bench-mixed bench-crf-chains bench-crf bench-glasso bench-em bench-em-conditions sessions sanitize clean bench-em-numbers bench-mixtures
 
 $(STAMP): pyproject.toml $(KERNEL)
 	@echo 'installing into $(VENV): about a minute'
@@ -199,6 +199,10 @@ bench-em: $(STAMP)
 	$(PYTHON) -m venv $(VENV)/pyagrum
 	$(VENV)/pyagrum/bin/pip install --quiet --disable-pip-version-check pyagrum
 	$(BIN)/python -W ignore benchmarks/em.py --python $(VENV)/pyagrum/bin/python
+
+## Go through thousands of random problems of EM, and look for one that breaks a promise: minutes.
+bench-em-conditions: $(STAMP)
+	$(BIN)/python -W ignore -m benchmarks.em_conditions
 
 ## Compare the graphical lasso with scikit-learn's and R's, and notears with dagma: minutes.
 bench-glasso: $(STAMP)

@@ -497,11 +497,15 @@ def test_a_check_says_that_regressions_cannot_be_compared(gml, measured):
     )
 
 
-def test_a_bootstrap_is_for_labels(gml, measured):
-    options = ("--numeric", "x,y", "--missing", "em", "--intervals", "0.9", "--bootstrap", "5")
-    done = gml("fit-params", "longer.csv", "mixed.dot", *options)
-    assert done.returncode == 2
-    assert b"--bootstrap is for labels" in done.stderr
+def test_a_bootstrap_of_numbers(gml, measured):
+    options = ("--numeric", "x,y", "--missing", "em", "--intervals", "0.9", "--bootstrap", "25")
+    done = gml("fit-params", "longer.csv", "mixed.dot", *options, "--method", "bayes")
+    assert done.returncode == 0
+    model = json.loads(done.stdout)
+    assert model["graph"]["learning"]["em"]["intervals"]["by"] == "bootstrap"
+    (x,) = (node["gaussian"] for node in model["nodes"] if "gaussian" in node)
+    (low, high), *_ = x["intervals"]
+    assert low < x["intercept"] < high
 
 
 def test_scores_of_numbers_with_holes(gml, measured):

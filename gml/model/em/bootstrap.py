@@ -1,11 +1,13 @@
 """Intervals of fits by EM from samples of the rows, drawn with replacement (Efron 1979).
 
 Each sample is fitted again, and a bound is a quantile of the estimates of all samples (the
-percentile method). Tables climb from the estimate of all rows, moved a little off the boundary, so
-that the levels of hidden nodes keep their numbers. A configuration of parents that a sample does
-not speak of has no estimate in it. What is 0 in all rows is 0 in every sample: such a probability,
-and one at 1, has the bound that the expected rows of its configuration leave to a level that none
-of them has. Draws are over the sorted distinct rows, so that their order does not matter.
+percentile method). Climbs begin at the estimate of all rows, tables moved a little off the
+boundary, so that the levels of hidden nodes keep their numbers. A configuration of parents that a
+sample does not speak of has no estimate in it. What is 0 in all rows is 0 in every sample: such a
+probability, and one at 1, has the bound that the expected rows of its configuration leave to a
+level that none of them has. A sample that cannot be fitted, as it lacks all values of a column or
+enough rows for a regression, is left out, and not counted. Draws are over the sorted distinct rows,
+so that their order does not matter.
 """
 
 from __future__ import annotations
@@ -21,10 +23,12 @@ from gml.data.dataset import Dataset
 from gml.data.resampling import bootstrap_samples
 from gml.errors import CannotAnswer, DataError, counted, parameter
 from gml.graph.graph import Graph
-from gml.model.bayesnet import CPT, BayesNet
+from gml.model.bayesnet import CPT, BayesNet, ConditionalGaussian, LinearGaussian
 from gml.model.em.climbing import MOST_STEPS, climb
+from gml.model.em.number_bootstrap import refitted_numbers
 from gml.model.em.table_fitting import table_problem
 from gml.model.network import Cpd
+from gml.model.regression_prior import RegressionPrior
 from gml.progress import Deadline, reporter
 from gml.resources import require_memory
 
@@ -44,6 +48,7 @@ def with_bootstrap_intervals(
     *,
     hidden: Mapping[str, int],
     alpha: tuple[str, float] | None,
+    regression_prior: RegressionPrior | None = None,
     level: float,
     samples: int,
     seed: int = 0,
@@ -51,9 +56,9 @@ def with_bootstrap_intervals(
     deadline: Deadline | None = None,
     threads: int | None = None,
 ) -> tuple[BayesNet, int]:
-    """Return a network of tables with intervals, and the number of samples that there was time for.
+    """Return a network with intervals, and the number of samples that there was time for.
 
-    `alpha` is the prior of the fit and its size, or None.
+    `alpha` is the prior of tables and its size, `regression_prior` that of regressions, or None.
     """
     if rows.unit != 1:
         raise CannotAnswer(
@@ -64,12 +69,16 @@ def with_bootstrap_intervals(
     require_memory(2 * 8 * samples * cells, None, f"the tables of {counted(samples, 'sample')}")
     limit = deadline or Deadline()
     how: dict[str, Any] = {"hidden": hidden, "alpha": alpha, "threads": threads}
+    refit = _refitted
+    if any(variable.is_continuous for variable in net.variables):
+        refit = _refitted_numbers
+        how["regression_prior"] = regression_prior
     estimates: list[list[Array]] = []
     with reporter().counting("samples of the rows", samples) as count:
         for sample in bootstrap_samples(rows, samples, seed=seed):
             if limit.passed:
                 break
-            found = _refitted(net, graph, sample, how, most_steps, limit)
+            found = refit(net, graph, sample, how, most_steps, limit)
             if found is not None:
                 estimates.append(found)
             count(len(estimates))
@@ -115,9 +124,34 @@ def _refitted(
     return tables
 
 
+def _refitted_numbers(
+    net: BayesNet,
+    graph: Graph,
+    sample: Dataset,
+    how: Mapping[str, Any],
+    most_steps: int,
+    deadline: Deadline,
+) -> list[Array] | None:
+    """The same of a network with numbers; None also if some regression has too few rows."""
+    try:
+        return refitted_numbers(
+            net,
+            graph,
+            sample,
+            how,
+            off_boundary=_OFF_BOUNDARY,
+            never_expected=_NEVER_EXPECTED,
+            most_steps=most_steps,
+            deadline=deadline,
+        )
+    except (DataError, CannotAnswer):
+        return None
+
+
 def _with_bounds(cpd: Cpd, estimates: Sequence[Array], level: float) -> Cpd:
-    assert isinstance(cpd, CPT)
     tail = (1 - level) / 2
+    if not isinstance(cpd, CPT):
+        return _with_bounds_of_lines(cpd, np.stack(estimates), tail)
     all_of_them = np.stack(estimates)
     told = ~np.isnan(all_of_them).all(axis=0)
     bounds = np.empty((*cpd.table.shape, 2))
@@ -132,3 +166,23 @@ def _with_bounds(cpd: Cpd, estimates: Sequence[Array], level: float) -> Cpd:
         bounds[at_0, 1] = np.maximum(bounds[at_0, 1], leave[at_0])
         bounds[at_1, 0] = np.minimum(bounds[at_1, 0], 1 - leave[at_1])
     return replace(cpd, intervals=bounds)
+
+
+def _with_bounds_of_lines(
+    cpd: LinearGaussian | ConditionalGaussian, estimates: Array, tail: float
+) -> LinearGaussian | ConditionalGaussian:
+    """Regressions with intervals, where some sample has an estimate."""
+    told = ~np.isnan(estimates).all(axis=(0, 2))
+    bounds = np.full((*estimates.shape[1:], 2), np.nan)
+    quantiles = np.nanquantile(estimates[:, told], [tail, 1 - tail], axis=0)
+    bounds[told] = np.moveaxis(quantiles, 0, -1)
+
+    def line(one: LinearGaussian, config: int) -> LinearGaussian:
+        if not told[config]:
+            return one
+        return replace(one, intervals=tuple(map(tuple, bounds[config].tolist())))
+
+    if isinstance(cpd, LinearGaussian):
+        return line(cpd, 0)
+    lines = tuple(line(one, k) for k, one in enumerate(cpd.regressions))
+    return replace(cpd, regressions=lines)

@@ -18,6 +18,7 @@ from gml.model.bayesnet import CPT, BayesNet
 from gml.model.em.bootstrap import with_bootstrap_intervals
 from gml.model.em.fitting import EmReport, fit_em
 from gml.model.fit import fit
+from gml.model.regression_prior import PRIOR_ROWS, RegressionPrior
 from gml.progress import reporter
 from gml.verbs.shared.em_report import AT_RANDOM, tell_assumption, tell_report, written
 from gml.verbs.shared.em_request import EmRequest
@@ -52,11 +53,6 @@ class Incomplete:
         """Fit the distributions of a DAG; `how` are the method and its priors."""
         if intervals is not None and not 0 < intervals < 1:
             raise UsageError(f"{parameter('intervals')} must be between 0 and 1, not {intervals}")
-        if bootstrap is not None and any(v.is_continuous for v in self.rows.variables):
-            raise UsageError(
-                f"{parameter('bootstrap')} is for labels; leave it out, and intervals of numbers "
-                "come from the observed information"
-            )
         by_information = bootstrap is None and not self.is_complete
         found = fit_em(
             dag,
@@ -83,12 +79,16 @@ class Incomplete:
     ) -> EmFitted:
         settings = self.request.settings
         is_bayes = how.get("method") == "bayes"
+        numbers = RegressionPrior(
+            how.get("number_prior", "pooled"), how.get("prior_rows", PRIOR_ROWS)
+        )
         net, drawn = with_bootstrap_intervals(
             fitted.net,
             dag,
             self.rows,
             hidden=self.hidden,
             alpha=(how.get("prior", "bdeu"), how.get("ess", 1.0)) if is_bayes else None,
+            regression_prior=numbers if is_bayes else None,
             level=level,
             samples=samples,
             seed=settings.seed,
