@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import argparse
 import time
+from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 
 import gml
 from gml.model.imputation import Imputer
-
-NUMBERS = ("size", "rent", "heating")
 
 
 def models():
@@ -24,9 +24,7 @@ def models():
     names = [f"v{k}" for k in range(8)]
     rng = np.random.default_rng(1)
     rows = np.cumsum(rng.normal(size=(500, 8)), axis=1)
-    import pandas as pd
-
-    chain = gml.Graph.from_edges(names, [(a, "-->", b) for a, b in zip(names, names[1:], strict=False)])
+    chain = gml.Graph.from_edges(names, [(a, "-->", b) for a, b in pairwise(names)])
     yield "numbers (a chain of 8)", gml.fit(pd.DataFrame(rows, columns=names), chain, gaussian=True)
     graph = gml.Graph.from_edges(
         ["district", "condition", "size", "rent"],

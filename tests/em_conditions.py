@@ -321,13 +321,14 @@ def _maximum_of_numbers(found, problem, vector, n, which):
         free = problem.estimated(j)
         for part, width in ((one.terms, one.terms.shape[1]), (one.log_sd, 1)):
             for k in range(part.size):
+                # Terms by the deviations that they are to explain.
+                unit = float(np.exp(one.log_sd[k // width])) if part is one.terms else 1.0
                 if free[k // width]:
-                    h = 1e-5
-                    up, down = vector.copy(), vector.copy()
-                    up[place + k] += h
-                    down[place + k] -= h
-                    ahead = height(families.parameters(up))
-                    slopes.append(abs(ahead - height(families.parameters(down))) / (2 * h))
+                    move = np.zeros(len(vector))
+                    move[place + k] = 1e-5 * unit
+                    ahead = height(families.parameters(vector + move))
+                    behind = height(families.parameters(vector - move))
+                    slopes.append(abs(ahead - behind) / 2e-5)
             place += part.size
     for j, table in enumerate(at.tables):
         for row in range(len(table)):

@@ -101,3 +101,25 @@ def group_sums(
     sums = np.zeros(n_groups, dtype=np.int64)
     np.add.at(sums, group, weights)
     return sums
+
+
+def distinct_patterns(
+    flags: NDArray[np.bool_],
+) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """The different rows of a matrix of flags, and which of them each row is.
+
+    Examples
+    --------
+    >>> patterns, of_row = distinct_patterns(np.array([[True], [False], [True]]))
+    >>> patterns[of_row].tolist()
+    [[True], [False], [True]]
+    """
+    if flags.shape[1] == 0:
+        return flags[:1], np.zeros(len(flags), dtype=np.int64)
+    packed = np.packbits(flags, axis=1)
+    wide = np.zeros((len(flags), -(-packed.shape[1] // 8) * 8), dtype=np.uint8)
+    wide[:, : packed.shape[1]] = packed
+    words = wide.view(np.uint64)
+    keys = words[:, 0] if words.shape[1] == 1 else words
+    _, first, of_row = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    return flags[first], of_row.reshape(-1).astype(np.int64)

@@ -1,39 +1,43 @@
 """Fill the holes of rows with what a model expects there.
 
 - `mpe`: the values of all nodes that a row does not observe whose joint probability (density, with
-  numbers) is highest. Nodes that are not columns take part. Ties go to the first level, as in
-  queries.
+  numbers) is highest. Nodes that are not columns take part. Ties go to the first level, node by
+  node, backwards through the order of elimination.
 - `marginal`: each cell by itself: the most probable level, or the mean of a number.
 - `draw`: values drawn together from their distribution given the row. A cell depends on the seed,
   the number of its row and its name alone.
 
-Equal rows are asked about once. A filled level has its posterior probability, a filled number the
-standard deviation of its distribution given the row, whichever way it was filled. A row of
-probability 0 has no answer: its holes stay.
+Rows are filled together, those of labels whatever they lack (`table_filling`), others with the same
+holes (`pattern_filling`); equal ones are asked about once. A filled level has its posterior
+probability, a filled number the standard deviation of its distribution given the row, whichever way
+it was filled. A row of probability 0 has no answer: its holes stay.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.data.resampling import distinct_codes
+from gml.data.row_groups import distinct_patterns
 from gml.errors import require_one_of
-from gml.model.evidence import circumstances
+from gml.model.gaussian import means_of_rows
 from gml.model.inference import Inference, most_probable
-from gml.model.mixed.inference import MixedInference
+from gml.model.mixed.ranked import RankedNetwork
+from gml.model.mixed.rows import MixedRows, moments_of
 from gml.model.network import Network
-from gml.model.posterior import posterior_rows
-from gml.model.row_answers import RowDistributions, RowMarginals, RowMoments
-from gml.model.row_inference import RowInference
+from gml.model.pattern_filling import GaussianFilling, MixedFilling, PatternFilling
+from gml.model.table_filling import TableFilling
 from gml.progress import reporter
+from gml.stopping import check_stopped
 
 METHODS = ("mpe", "marginal", "draw")
 
 Cells = NDArray[np.float64]
-_Values = Mapping[str, str | float]
 
 
 class Filled(NamedTuple):
@@ -77,22 +81,18 @@ class Imputer:
         require_one_of("method", method, METHODS)
         self.net = net
         self.names = tuple(names)
-        self._variables = [net.variables[net.index(name)] for name in names]
-        self._codes = [
-            {level: float(code) for code, level in enumerate(v.levels or ())}
-            for v in self._variables
-        ]
         self._method = method
         self._seed = seed
         self._max_memory = max_memory
-        self._has_numbers = any(v.is_continuous for v in net.variables)
-        self._by_pattern: dict[tuple[int, ...], RowInference] = {}
-        self._tables: Inference | None = None
-        self._mixed: MixedInference | None = None
-        if method == "mpe" and net.is_mixed:
-            self._mixed = MixedInference(net, max_memory=max_memory)
-        elif method == "mpe" and not net.is_gaussian:
-            self._tables = Inference(net, max_memory=max_memory)
+        self._labels: TableFilling | None = None
+        self._mixed: RankedNetwork | None = None
+        if net.is_mixed:
+            self._mixed = RankedNetwork(net)
+        elif not net.is_gaussian:
+            asked = Inference(net, max_memory=max_memory)
+            self._labels = TableFilling(asked, names, entered=True)
+            if not self._labels.takes_any_holes:
+                self._labels = TableFilling(asked, names, entered=False)
 
     def fill(self, evidence: Cells, first_row: int = 0) -> Filled:
         """Fill rows × names, codes of levels and numbers; NaN is a hole.
@@ -101,19 +101,57 @@ class Imputer:
         """
         values = np.array(evidence, dtype=np.float64)
         found = Filled(values, np.full(values.shape, np.nan), np.full(values.shape, np.nan))
-        patterns, of_row = np.unique(np.isnan(values), axis=0, return_inverse=True)
-        of_row = of_row.reshape(-1)
+        lacking = np.isnan(values)
+        if self._labels is not None and self._labels.takes_any_holes:
+            rows = np.flatnonzero(lacking.any(axis=1))
+            if len(rows):
+                self._fill_labels(self._labels, found, rows, first_row)
+            return found
+        patterns, of_row = distinct_patterns(lacking)
+        order = np.argsort(of_row, kind="stable")
+        ends = np.searchsorted(of_row[order], np.arange(len(patterns) + 1))
         for number, holes in enumerate(patterns):
             if holes.any():
-                rows = np.flatnonzero(of_row == number)
-                self._fill_pattern(found, rows, np.flatnonzero(holes).tolist(), first_row)
+                check_stopped()
+                rows = order[ends[number] : ends[number + 1]]
+                if self._labels is not None:
+                    self._fill_labels(self._labels, found, rows, first_row)
+                else:
+                    self._fill_numbers(found, rows, np.flatnonzero(holes).tolist(), first_row)
                 reporter().advance("patterns of holes", number + 1, len(patterns))
         return found
 
-    def _fill_pattern(
+    def _fill_labels(
+        self, filling: TableFilling, found: Filled, rows: NDArray[np.int64], first_row: int
+    ) -> None:
+        """Fill rows of a network of labels."""
+        lacking = np.isnan(found.values[rows])
+        codes = np.where(lacking, -1, found.values[rows]).astype(np.int64)
+        distinct, of_row = distinct_codes(codes)
+        tables, possible = filling.posteriors(distinct)
+        filled = np.array(distinct)
+        if self._method == "marginal":
+            for k, table in enumerate(tables):
+                filled[:, k] = np.where(distinct[:, k] < 0, most_probable(table), distinct[:, k])
+        elif self._method == "mpe" and possible.any():
+            filled[possible] = filling.best(distinct[possible])
+        every = filled[of_row]
+        some = possible[of_row]
+        if self._method == "draw" and some.any():
+            place = np.cumsum(possible) - 1
+            every[some] = filling.drawn(
+                distinct[possible], place[of_row[some]], rows[some] + first_row, self._seed
+            )
+        taken = lacking & some[:, None]
+        found.values[rows] = np.where(taken, every, found.values[rows])
+        for k, table in enumerate(tables):
+            own = np.flatnonzero(taken[:, k])
+            found.probability[rows[own], k] = table[of_row[own], every[own, k]]
+
+    def _fill_numbers(
         self, found: Filled, rows: NDArray[np.int64], holes: list[int], first_row: int
     ) -> None:
-        """Fill rows that have the same holes."""
+        """Fill rows that have the same holes, of a network with numbers."""
         known = [k for k in range(len(self.names)) if k not in holes]
         distinct, of_row = _distinct(found.values[rows][:, known])
         tables, means, sds, possible = self._marginals(holes, known, distinct)
@@ -121,15 +159,16 @@ class Imputer:
         if self._method == "marginal" or (self._method == "mpe" and self.net.is_gaussian):
             for i, k in enumerate(holes):
                 filled[:, i] = most_probable(tables[k]) if k in tables else means[k]
-        elif self._method == "mpe":
-            for row in np.flatnonzero(possible).tolist():
-                best = self._best(self._evidence(known, distinct[row]))
-                filled[row] = [self._value(k, best) for k in holes]
-        filled[~possible] = np.nan
-        if self._method == "draw":
-            every = self._draw(holes, known, distinct, of_row, rows + first_row, possible)
-        else:
-            every = filled[of_row]
+            filled[~possible] = np.nan
+        elif self._method == "mpe" and possible.any():
+            filled[possible] = self._filling(holes, known).best(distinct[possible])
+        every = filled[of_row]
+        if self._method == "draw" and possible.any():
+            some = possible[of_row]
+            place = np.cumsum(possible) - 1
+            every[some] = self._filling(holes, known).drawn(
+                distinct[possible], place[of_row[some]], rows[some] + first_row, self._seed
+            )
         found.values[rows[:, None], np.array(holes)] = every
         for i, k in enumerate(holes):
             if k in sds:
@@ -144,67 +183,27 @@ class Imputer:
         self, holes: list[int], known: list[int], distinct: Cells
     ) -> tuple[dict[int, Cells], dict[int, Cells], dict[int, Cells], NDArray[np.bool_]]:
         """Probabilities of labels, means and deviations of numbers; which rows are possible."""
-        key = tuple(holes)
-        if key not in self._by_pattern:
-            self._by_pattern[key] = RowInference(
-                circumstances(self.net, None, None),
-                [self.names[k] for k in holes],
-                predict=False,
-                max_memory=self._max_memory,
-            )
-        asked = distinct if self._has_numbers else distinct.astype(np.int64)
-        answers = self._by_pattern[key].of([self.names[k] for k in known], asked)
-        at = {self.names[k]: k for k in holes}
-        if isinstance(answers, RowMoments):
-            means = {at[name]: answers[name][0] for name in answers.names}
-            sds = {at[name]: answers[name][1] for name in answers.names}
-            return {}, means, sds, np.ones(len(distinct), dtype=bool)
-        if isinstance(answers, RowMarginals):
-            return {at[n]: t for n, t in answers.tables.items()}, {}, {}, answers.possible
-        assert isinstance(answers, RowDistributions)
-        tables = {at[name]: table for name, table in answers.tables.items()}
-        means = {at[name]: own[0] for name, own in answers.moments.items()}
-        sds = {at[name]: own[1] for name, own in answers.moments.items()}
-        return tables, means, sds, answers.possible
+        here, there = [self.names[k] for k in known], [self.names[k] for k in holes]
+        if self._mixed is None:
+            mean, sd = means_of_rows(self.net, there, here, distinct)
+            columns = dict(zip(holes, mean.T, strict=True)), dict(zip(holes, sd.T, strict=True))
+            return {}, *columns, np.ones(len(distinct), dtype=bool)
+        answers = MixedRows(self._mixed, there, max_memory=self._max_memory).of(here, distinct)
+        at = dict(zip(there, holes, strict=True))
+        moments = {at[name]: moments_of(own) for name, own in answers.numbers.items()}
+        return (
+            {at[name]: table for name, table in answers.tables.items()},
+            {k: own[0] for k, own in moments.items()},
+            {k: own[1] for k, own in moments.items()},
+            answers.log_evidence > -math.inf,
+        )
 
-    def _evidence(self, known: Sequence[int], row: Cells) -> dict[str, str | float]:
-        found: dict[str, str | float] = {}
-        for k, value in zip(known, row.tolist(), strict=True):
-            levels = self._variables[k].levels
-            found[self.names[k]] = value if levels is None else levels[int(value)]
-        return found
-
-    def _best(self, evidence: Mapping[str, str | float]) -> _Values:
-        """The most probable values of all nodes not observed."""
+    def _filling(self, holes: list[int], known: list[int]) -> PatternFilling:
+        """What fills rows with these holes, of a network with numbers."""
+        here, there = [self.names[k] for k in known], [self.names[k] for k in holes]
         if self._mixed is not None:
-            return self._mixed.given(evidence).best().values
-        assert self._tables is not None
-        return self._tables.mpe(evidence).levels
-
-    def _value(self, k: int, values: _Values) -> float:
-        value = values[self.names[k]]
-        return value if isinstance(value, float) else self._codes[k][str(value)]
-
-    def _draw(
-        self,
-        holes: list[int],
-        known: list[int],
-        distinct: Cells,
-        of_row: NDArray[np.int64],
-        numbers: NDArray[np.int64],
-        possible: NDArray[np.bool_],
-    ) -> Cells:
-        """Draw the holes of each row, together."""
-        found = np.full((len(numbers), len(holes)), np.nan)
-        nodes = [self.net.index(self.names[k]) for k in holes]
-        for which in np.flatnonzero(possible).tolist():
-            evidence = self._evidence(known, distinct[which])
-            rows = posterior_rows(self.net, evidence, seed=self._seed, max_memory=self._max_memory)
-            draw, columns = rows.drawer(), rows.new_columns(1)
-            for at in np.flatnonzero(of_row == which).tolist():
-                draw(int(numbers[at]), columns)
-                found[at] = [float(columns[node][0]) for node in nodes]
-        return found
+            return MixedFilling(self._mixed, here, there, max_memory=self._max_memory)
+        return GaussianFilling(self.net, here, there)
 
 
 def _distinct(rows: Cells) -> tuple[Cells, NDArray[np.int64]]:

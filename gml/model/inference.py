@@ -26,7 +26,7 @@ from gml.kernel.layout import STEP_MAX, STEP_SUM
 from gml.model.evidence import coded
 from gml.model.flat_tables import flat_tables
 from gml.model.model import TableModel
-from gml.model.table_elimination import TableElimination
+from gml.model.table_elimination import TableElimination, shares_of
 from gml.name_order import NameOrder
 from gml.progress import reporter
 from gml.resources import budget_in_force
@@ -53,6 +53,18 @@ class PosteriorStep(NamedTuple):
     node: int
     parents: tuple[int, ...]
     table: NDArray[np.float64]
+
+
+class FillingPlan(NamedTuple):
+    """A plan for all nodes of a row, and how its numbers for nodes are to be read."""
+
+    plan: TableElimination
+    columns: list[int]
+    """The columns of evidence, in the order of the plan."""
+    position: list[int]
+    """The position in the model of each node."""
+    sizes: Sequence[int]
+    """The levels of each node."""
 
 
 class Inference:
@@ -220,11 +232,7 @@ class Inference:
         steps = [PosteriorStep(position[node], (), np.ones((1, 1))) for node in plan.certain]
         for s in reversed(range(len(plan.cliques))):
             *parents, node = plan.cliques[s]
-            table = plan.table(s).reshape(-1, self._tables.sizes[node])
-            totals = table.sum(axis=1, keepdims=True)
-            # A row that the evidence excludes is never reached.
-            possible = totals > 0
-            shares = np.where(possible, table / np.where(possible, totals, 1), 1 / table.shape[1])
+            shares = shares_of(plan.table(s).reshape(-1, self._tables.sizes[node]))
             steps.append(PosteriorStep(position[node], tuple(position[p] for p in parents), shares))
         return steps
 
@@ -258,6 +266,25 @@ class Inference:
             where
         ] - self._possible_log_z()
 
+    def filling_plan(
+        self, observed: Sequence[str], *, maximised: bool = False, entered: bool = False
+    ) -> FillingPlan | None:
+        """A plan for all nodes of rows that observe some, or any of these if they are `entered`.
+
+        None if evidence is to be entered, and the plan would be large.
+        """
+        nodes = self._numbers(observed, {})
+        seen = {} if entered else dict.fromkeys(nodes, 0)
+        hidden = self._numbers(self._unobserved(seen), seen)
+        if entered:
+            plan = self._shared_plan(hidden, nodes, STEP_MAX if maximised else STEP_SUM)
+            if plan is None:
+                return None
+        else:
+            plan = self._plan(seen, hidden, maximised=maximised)
+        order = list(range(len(nodes))) if entered else [nodes.index(k) for k in plan.observed]
+        return FillingPlan(plan, order, self._position, self._tables.sizes)
+
     def _plans(
         self, asked: list[int], nodes: list[int], seen: NDArray[np.bool_]
     ) -> Iterator[tuple[TableElimination, NDArray[np.int64], list[int]]]:
@@ -282,7 +309,9 @@ class Inference:
             rows = np.flatnonzero((seen == pattern).all(axis=1))
             yield plan, rows, [observed[node] for node in plan.observed]
 
-    def _shared_plan(self, asked: list[int], nodes: list[int]) -> TableElimination | None:
+    def _shared_plan(
+        self, asked: list[int], nodes: list[int], operation: int = STEP_SUM
+    ) -> TableElimination | None:
         """A plan for any evidence on the nodes, if it is small."""
         hidden, factors = self._tables.relevant([*asked, *nodes])
         budget = budget_in_force(self._max_memory)
@@ -291,7 +320,7 @@ class Inference:
                 self._tables,
                 factors=factors,
                 observed=(),
-                stages=[(STEP_SUM, hidden)],
+                stages=[(operation, hidden)],
                 entered=nodes,
                 max_memory=min(budget, _SHARED_BYTES),
             )

@@ -79,7 +79,7 @@ def _mixed_steps(
 def _gaussian_steps(net: Network, evidence: Mapping[int, float]) -> list[Step]:
     given = condition(net, evidence)
     hidden = [net.index(name) for name in given.names]
-    unit, deviations = _triangular(given.factor)
+    unit, deviations = triangular(given.factor)
     inverse = np.linalg.solve(unit, np.eye(len(hidden)))
     steps: list[Step] = []
     for k, j in enumerate(hidden):
@@ -92,7 +92,7 @@ def _gaussian_steps(net: Network, evidence: Mapping[int, float]) -> list[Step]:
     return steps
 
 
-def _triangular(
+def triangular(
     factor: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return L and the roots of D with factor·factorᵀ = L D Lᵀ, L unit triangular.

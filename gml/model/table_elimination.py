@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -141,18 +141,30 @@ class TableElimination:
         """Run the steps; ln of the weight of the evidence (or of its best explanation)."""
         codes = [evidence[node] for node in self.observed]
         row = np.array(codes, dtype=np.int64).reshape(1, -1)
-        log_p = float(self._log_constants(row)[0])
-        if self.cliques and log_p > -math.inf:
-            bases = self.bases(row)[0]
-            self._last = self._program
-            found = -math.inf
-            if not self._is_wide:
-                found = self._program.eliminate(self._numbers, bases)
-            if found == -math.inf and (self._is_wide or self._supports_meet(bases)):
-                self._last = self._in_logarithms()
-                found = self._last.eliminate(self._logs, bases)
-            log_p += found
-        return log_p
+        return next(self.eliminate_rows(row))
+
+    def eliminate_rows(self, evidence: NDArray[np.int64]) -> Iterator[float]:
+        """Run the steps on rows × observed nodes, one row after the other.
+
+        What `table` and `trace` return is of the row whose ln of the weight came last.
+        """
+        constants = self._log_constants(evidence).tolist()
+        if not self.cliques:
+            yield from constants
+            return
+        bases = self.bases(evidence)
+        for row, log_p in enumerate(constants):
+            yield log_p if log_p == -math.inf else log_p + self._eliminated(bases[row])
+
+    def _eliminated(self, bases: NDArray[np.int64]) -> float:
+        self._last = self._program
+        found: float = -math.inf
+        if not self._is_wide:
+            found = self._program.eliminate(self._numbers, bases)
+        if found == -math.inf and (self._is_wide or self._supports_meet(bases)):
+            self._last = self._in_logarithms()
+            found = self._last.eliminate(self._logs, bases)
+        return found
 
     def pass_both_ways(self, logs: NDArray[np.float64]) -> float:
         """Give the tables other numbers, without evidence; ln of the sum of their product.
@@ -263,6 +275,16 @@ class TableElimination:
             clique[-1]: out[:, offsets[s] : offsets[s + 1]] for s, clique in enumerate(self.cliques)
         }
         return found | certain, log_p + constants
+
+
+def shares_of(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Each row of a table over its sum; one that evidence excludes is never reached."""
+    totals = table.sum(axis=1, keepdims=True)
+    possible = totals > 0
+    found: NDArray[np.float64] = np.where(
+        possible, table / np.where(possible, totals, 1), 1 / table.shape[1]
+    )
+    return found
 
 
 def _with_indicators(

@@ -70,7 +70,7 @@ class TableSampler:
             for parent in step.parents:
                 configurations = configurations * plan.n_levels[parent] + columns[parent]
             bits = random_bits(plan.keys[step.target], counters) >> np.uint64(1)
-            columns[step.target][:] = _count_reached(ends, configurations, bits)
+            columns[step.target][:] = count_reached(ends, configurations, bits)
 
 
 def _n_rows(columns: list[NDArray[Any]], n_columns: int) -> int:
@@ -83,7 +83,7 @@ def _counters(first_row: int, n_rows: int) -> NDArray[np.uint64]:
     return np.uint64(first_row) + np.arange(n_rows, dtype=np.uint64)
 
 
-def _count_reached(
+def count_reached(
     ends: NDArray[np.uint64], configurations: NDArray[np.int64], bits: NDArray[np.uint64]
 ) -> NDArray[np.int64]:
     """How many thresholds of its configuration each row's bits reach."""
@@ -118,10 +118,10 @@ class GaussianSampler:
             for parent, coefficient in zip(step.parents, step.coefficients, strict=True):
                 target += coefficient * columns[parent]
             if step.sd != 0:
-                target += step.sd * _normal(random_bits(plan.keys[step.target], counters))
+                target += step.sd * normal_errors(random_bits(plan.keys[step.target], counters))
 
 
-def _normal(bits: NDArray[np.uint64]) -> NDArray[np.float64]:
+def normal_errors(bits: NDArray[np.uint64]) -> NDArray[np.float64]:
     """Standard normal errors: the last bit is the sign, the others the tail."""
     z = _lower_quantile(((bits >> np.uint64(1)).astype(np.float64) + 0.5) * 2.0**-64)
     return np.where((bits & np.uint64(1)).astype(bool), -z, z)

@@ -172,7 +172,7 @@ def _with_bounds_of_lines(
     cpd: LinearGaussian | ConditionalGaussian, estimates: Array, tail: float
 ) -> LinearGaussian | ConditionalGaussian:
     """Regressions with intervals, where some sample has an estimate."""
-    told = ~np.isnan(estimates).all(axis=(0, 2))
+    told = np.atleast_1d(~np.isnan(estimates).all(axis=(0, 2)))
     bounds = np.full((*estimates.shape[1:], 2), np.nan)
     quantiles = np.nanquantile(estimates[:, told], [tail, 1 - tail], axis=0)
     bounds[told] = np.moveaxis(quantiles, 0, -1)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.data.row_groups import configurations_at
+from gml.data.row_groups import configurations_at, distinct_patterns
 from gml.errors import listing
 from gml.model.em.number_families import Families
 from gml.model.em.number_rows import NumberRows
@@ -161,28 +161,6 @@ class Blocks:
                 leaves,
                 _hole_classes(patterns, of_row[chosen]),
             )
-
-
-def distinct_patterns(
-    flags: NDArray[np.bool_],
-) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """The different rows of a matrix of flags, and which of them each row is.
-
-    Examples
-    --------
-    >>> patterns, of_row = distinct_patterns(np.array([[True], [False], [True]]))
-    >>> patterns[of_row].tolist()
-    [[True], [False], [True]]
-    """
-    if flags.shape[1] == 0:
-        return flags[:1], np.zeros(len(flags), dtype=np.int64)
-    packed = np.packbits(flags, axis=1)
-    wide = np.zeros((len(flags), -(-packed.shape[1] // 8) * 8), dtype=np.uint8)
-    wide[:, : packed.shape[1]] = packed
-    words = wide.view(np.uint64)
-    keys = words[:, 0] if words.shape[1] == 1 else words
-    _, first, of_row = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    return flags[first], of_row.reshape(-1).astype(np.int64)
 
 
 def _groups(codes: Positions, rows: Positions) -> Iterator[tuple[list[int], Positions]]:

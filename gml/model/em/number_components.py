@@ -25,7 +25,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.model.em.number_blocks import Block, Blocks, Touched, distinct_patterns
+from gml.data.row_groups import distinct_patterns
+from gml.model.em.number_blocks import Block, Blocks, Touched
 from gml.model.em.number_families import Families
 from gml.model.em.number_rows import MISSING, NumberRows
 from gml.stopping import check_stopped

@@ -56,15 +56,15 @@ class LabelSums:
             taken = [factor for factor in left if node in factor.labels]
             left = [factor for factor in left if node not in factor.labels]
             labels = tuple(sorted({k for factor in taken for k in factor.labels}))
-            logs = _product(taken, labels)
+            logs = product_of(taken, labels)
             axis = 1 + labels.index(node)
             left.append(Weight(tuple(k for k in labels if k != node), log_sum(logs, axis)))
         shape = (rows, *(sizes[k] for k in self._kept))
-        total = np.broadcast_to(_product(left, self._kept), shape)
+        total = np.broadcast_to(product_of(left, self._kept), shape)
         return np.ascontiguousarray(total).reshape(rows, -1)
 
 
-def _product(factors: Sequence[Weight], labels: tuple[int, ...]) -> Array:
+def product_of(factors: Sequence[Weight], labels: tuple[int, ...]) -> Array:
     total = np.zeros((1,) * (1 + len(labels)))
     for factor in factors:
         total = total + spread(factor.logs, factor.labels, labels)

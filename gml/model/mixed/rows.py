@@ -45,9 +45,13 @@ class MixedRows:
     """Answers about some nodes, from rows of evidence."""
 
     def __init__(
-        self, net: Network, targets: Sequence[str], *, max_memory: int | None = None
+        self,
+        net: Network | RankedNetwork,
+        targets: Sequence[str],
+        *,
+        max_memory: int | None = None,
     ) -> None:
-        self._net = RankedNetwork(net)
+        self._net = net if isinstance(net, RankedNetwork) else RankedNetwork(net)
         self._targets = [self._net.rank[name] for name in targets]
         self._max_memory = max_memory
         with np.errstate(divide="ignore"):
