@@ -15,18 +15,22 @@ import functools
 import itertools
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import Dataset, Variable, code_type, missing_mask
+from gml.data.row_groups import equal_cells
 from gml.name_order import NameOrder
 from gml.resources import require_memory
+from gml.stopping import check_stopped
 
 Vector = NDArray[np.float64]
 
+# Rows of labels among which equal ones are looked for at a time.
+_PART_ROWS = 1 << 17
 BLOCK_ROWS = 4096
 """Rows that are looked at together: sums are made block by block, in order."""
 # Rows that lack the same numbers and are fewer are taken together with others.
@@ -66,8 +70,7 @@ class Block(NamedTuple):
 class MixtureRows:
     """Distinct rows: codes of labels (a missing one is the code after the last), and numbers.
 
-    `values` are numbers less `centre`, divided by `scale`; NaN where one is missing. `of_row` says
-    which distinct row each row of the table is.
+    `values` are numbers less `centre`, divided by `scale`; NaN where one is missing.
     """
 
     labels: tuple[Variable, ...]
@@ -78,7 +81,6 @@ class MixtureRows:
     centre: Vector
     scale: Vector
     blocks: tuple[Block, ...]
-    of_row: NDArray[np.int64] = field(repr=False)
 
     @property
     def n(self) -> float:
@@ -170,6 +172,8 @@ def mixture_rows(table: Dataset) -> MixtureRows:
     order = NameOrder(table.names).positions.tolist()
     labels = [j for j in order if not table.variables[j].is_continuous]
     numbers = [j for j in order if table.variables[j].is_continuous]
+    if not numbers:
+        table = _distinct(table)
     n_bytes = table.n_rows * (10 * len(numbers) + 3 * len(labels) + 40)
     require_memory(n_bytes, None, "the rows of a mixture, put in order,")
     codes = _codes([table.variables[j] for j in labels], [table.columns[j] for j in labels])
@@ -191,8 +195,6 @@ def mixture_rows(table: Dataset) -> MixtureRows:
     bits = values.view(np.uint64)
     first[1:] |= (bits[1:] != bits[:-1]).any(axis=1)
     group = np.cumsum(first) - 1
-    of_row = np.empty(table.n_rows, dtype=np.int64)
-    of_row[by_content] = group
     units = np.ones(table.n_rows, dtype=np.int64) if table.weights is None else table.weights
     sums = np.zeros(int(first.sum()), dtype=np.int64)
     np.add.at(sums, group, units[by_content])
@@ -211,8 +213,35 @@ def mixture_rows(table: Dataset) -> MixtureRows:
         centre,
         scale,
         _blocks(np.isnan(values)),
-        of_row,
     )
+
+
+def _distinct(table: Dataset) -> Dataset:
+    """The different rows of a table of labels, with weights.
+
+    They are found in parts of the table, so that no more than these is held beside the codes.
+    """
+    while table.n_rows > _PART_ROWS:
+        parts = []
+        for start in range(0, table.n_rows, _PART_ROWS):
+            check_stopped()
+            rows = slice(start, start + _PART_ROWS)
+            columns = [column[rows] for column in table.columns]
+            found = equal_cells(columns, None if table.weights is None else table.weights[rows])
+            parts.append(([column[found.firsts] for column in columns], found.counts))
+        fewer = replace(
+            table,
+            columns=tuple(
+                np.concatenate(some) for some in zip(*(c for c, _ in parts), strict=True)
+            ),
+            weights=np.concatenate([counts for _, counts in parts]),
+        )
+        # Where most rows differ, another round would find no more.
+        is_enough = fewer.n_rows > table.n_rows // 2
+        table = fewer
+        if is_enough:
+            break
+    return table
 
 
 def _codes(variables: Sequence[Variable], columns: Sequence[NDArray[Any]]) -> NDArray[Any]:

@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -167,8 +168,17 @@ def incomplete_rows(
     reading = reading or ReadOptions()
     with open_records(data, reading) as records:
         rows = _evidence(net, records, reading, missing, ignore_unknown)
-        blocks = [with_holes(values) for _, values in evidence_blocks(records, rows, reading)]
-    return dataset_of(net, rows.names, np.concatenate([with_holes(rows.room(0)), *blocks]))
+        # Codes of blocks, since figures of all rows would take eight times as much.
+        blocks = [
+            dataset_of(net, rows.names, with_holes(values))
+            for _, values in evidence_blocks(records, rows, reading)
+        ]
+    empty = dataset_of(net, rows.names, with_holes(rows.room(0)))
+    columns = [
+        np.concatenate(parts)
+        for parts in zip(empty.columns, *(block.columns for block in blocks), strict=True)
+    ]
+    return replace(empty, columns=tuple(columns))
 
 
 def _evidence(
