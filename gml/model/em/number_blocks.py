@@ -95,6 +95,7 @@ class Blocks:
             n_configs * wide * _CONFIGURATION_BYTES,
             max_memory,
             f"the configurations of {names}, which some rows lack together,",
+            "; leave such rows out, or one of these columns, or give them fewer levels",
         )
         enumerated = dict(
             zip(

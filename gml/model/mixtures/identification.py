@@ -88,7 +88,11 @@ def _cells(sizes: list[int], n_parameters: int, rng: np.random.Generator) -> NDA
         return np.indices(sizes).reshape(len(sizes), -1).T
     count = 3 * n_parameters + 100
     drawn = np.column_stack([rng.integers(size, size=count) for size in sizes])
-    return np.unique(drawn, axis=0)
+    # As np.unique does, which would load masked arrays first.
+    drawn = drawn[np.lexsort(drawn.T[::-1])]
+    is_new = np.ones(count, dtype=bool)
+    is_new[1:] = (drawn[1:] != drawn[:-1]).any(axis=1)
+    return drawn[is_new]
 
 
 def table_fit(rows: MixtureRows, log_densities: Vector, rank: int | None) -> TableFit:

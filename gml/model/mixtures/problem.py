@@ -171,7 +171,10 @@ class MixtureProblem:
         tables[ends] = 0.0
         totals = np.add.reduceat(tables, starts, axis=0)
         spread = np.repeat(totals, ends + 1 - starts, axis=0)
-        tables = np.where(spread > 0, tables / np.where(spread > 0, spread, 1.0), before)
+        if (totals > 0).all():
+            tables /= spread
+        else:
+            tables = np.where(spread > 0, tables / np.where(spread > 0, spread, 1.0), before)
         tables[ends] = 1.0
         return tables
 
@@ -224,14 +227,22 @@ class _Pass:
         self._problem = problem
         self._rows = problem.rows
         self._parameters = parameters
-        with np.errstate(divide="ignore"):
-            logs = np.log(np.maximum(parameters.shares, _LEAST_PROBABILITY))
+        logs = np.log(np.maximum(parameters.shares, _LEAST_PROBABILITY))
         self._starting = logs + penalties
         self._log_tables = np.log(np.maximum(parameters.tables, _LEAST_PROBABILITY))
 
     def sums(self) -> Expected:
         """Add up what the blocks have, in order, as they come."""
+        rows = self._rows
         log_likelihood, counts = 0.0, np.zeros_like(self._log_tables)
+        if not rows.numbers and len(rows.blocks) == 1:
+            # Few rows of labels take less than what blocks need around them.
+            shares = np.empty((len(rows.weights), self._problem.n_classes))
+            shares[:] = self._starting
+            log_likelihood = kernel.active().mixture_rows(
+                rows.codes, rows.offsets, self._log_tables, rows.weights, shares, counts
+            )
+            return Expected(log_likelihood - rows.log_scale, counts, shares.sum(axis=0), None)
         sizes = np.zeros(self._problem.n_classes)
         moments: Moments | None = None
         # Threads take longer to begin than few rows take.

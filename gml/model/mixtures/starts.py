@@ -79,9 +79,9 @@ def _start(
     tables = np.empty((rows.n_table_rows, n_classes))
     for j, variable in enumerate(rows.labels):
         size, at = len(variable.levels or ()), int(rows.offsets[j])
-        part = _SMOOTHING * margins[at : at + size, None] + np.column_stack(
-            [np.bincount(codes[:, j], own[k], size + 1)[:size] for k in range(n_classes)]
-        )
+        places = codes[:, j] * np.intp(n_classes) + nearest
+        counts = np.bincount(places, weights, (size + 1) * n_classes).reshape(-1, n_classes)
+        part = _SMOOTHING * margins[at : at + size, None] + counts[:size]
         tables[at : at + size] = part / part.sum(axis=0)
         tables[at + size] = 1.0
     seen = ~np.isnan(values)
