@@ -73,7 +73,7 @@ class Spool:
             self._file = tempfile.TemporaryFile(dir=self._folder, buffering=0)  # noqa: SIM115
         except OSError as error:
             raise OutputError(
-                f"cannot make a spool in {quote(self._folder)}: {error.strerror}"
+                f"cannot make a spool in {self._folder!r}: {error.strerror}"
             ) from None
         self._end = 0
         self._blocks: list[_Block] = []
@@ -207,7 +207,7 @@ class Spool:
                 self._end += written
         except OSError as error:
             raise OutputError(
-                f"cannot write to the spool in {quote(self._folder)}: {error.strerror}"
+                f"cannot write to the spool in {self._folder!r}: {error.strerror}"
             ) from None
         return stored
 
@@ -294,6 +294,6 @@ class Spool:
             done += got
         known = stored.at in self._compared
         if done < len(room) or not (known or zlib.crc32(room) == stored.checksum):
-            raise CannotAnswer(f"the spool in {quote(self._folder)} is damaged; try another folder")
+            raise CannotAnswer(f"the spool in {self._folder!r} is damaged; try another folder")
         self._compared.add(stored.at)
         return cells
