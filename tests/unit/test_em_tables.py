@@ -16,6 +16,7 @@ from gml.model.bayesnet import BayesNet
 from gml.model.em import identification, large_parts
 from gml.model.em.climbing import climb
 from gml.model.em.fitting import EmSettings, fit_em
+from gml.model.em.hidden_labels import order_of_levels
 from gml.model.em.identification import model_rank
 from gml.model.em.information import table_information
 from gml.model.em.marginal_likelihood import cheeseman_stutz
@@ -474,3 +475,15 @@ def test_a_fit_stays_where_the_counts_of_all_rows_have_no_room():
     again = fit_em(graph, data, settings=quiet, max_memory=30_000_000)
     assert again.report.log_likelihood == found.report.log_likelihood
     assert {cpd.expected_counts for cpd in again.net.cpds} == {None}
+
+
+def test_levels_that_are_close_to_others_have_one_order():
+    """Each size is next to the following one, so that all are equal, and profiles decide."""
+    sizes = np.array([1.0, 1.0 + 0.9e-7, 1.0 + 1.8e-7])
+    profiles = np.array([[0.2, 0.5], [0.3, 0.1], [0.2, 0.7]])
+    for order in ([0, 1, 2], [2, 0, 1], [1, 2, 0], [2, 1, 0]):
+        found = order_of_levels(sizes[order], profiles[order])
+        assert [order[k] for k in found] == [1, 2, 0]
+    # What is 0 but for rounding decides nothing.
+    near = np.array([[1e-14, 0.1], [-1e-14, 0.2]])
+    assert order_of_levels(np.ones(2), near) == [1, 0]

@@ -545,3 +545,26 @@ def test_folds_of_rows_that_count_often_take_no_room_for_each():
     # One class: what is left out has nearly the density of the rest.
     assert found.chosen.held_out == pytest.approx(found.chosen.log_likelihood, rel=1e-4)
     assert peak[0] < 10e6
+
+
+def test_a_mixture_reports_and_numbers_as_a_fit_with_a_hidden_node():
+    """The same model by both engines: naive Bayes with a class that nobody saw."""
+    frame = table(26, rows=150, numbers=1)
+    mixed = gml.mixture(read(frame), components=2, covariance="VVV", em_restarts=4)
+    graph = gml.Graph.from_edges(
+        [*frame, "class"], [("class", "-->", name) for name in frame], kind="dag"
+    )
+    net = gml.fit(read(frame), graph, hidden={"class": 2}, em_restarts=4)
+    one, other = (model.learning.written()["em"] for model in (mixed.model, net))
+    assert one.keys() == other.keys()
+    assert one["log_likelihood"] == pytest.approx(other["log_likelihood"], abs=1e-6)
+    assert one["parameters"] == other["parameters"]
+    for name in ("a", "b", "c", "class"):
+        assert mixed.model.cpt(name).table == pytest.approx(net.cpt(name).table, abs=1e-5)
+
+
+def test_steps_are_those_of_the_best_start():
+    with pytest.warns(gml.GmlWarning, match=r"had not converged after 1[0-2] steps"):
+        gml.mixture(
+            read(table(27, holes=0.2)), components=3, covariance="VVV", em_restarts=5, em_steps=10
+        )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gml.errors import CannotAnswer, UsageError, parameter
 from gml.model.bayesnet import BayesNet
-from gml.model.em.climbing import MOST_STEPS
+from gml.model.em.climbing import MOST_STEPS, Climbs
 from gml.progress import Deadline, reporter
 
 RESTARTS = 20
@@ -63,6 +64,34 @@ class EmReport:
     """How many of them the data can tell apart; None if that was not found out."""
     missing_information: Mapping[str, float]
     """The fraction of information that is missing, by the node whose table it is about."""
+
+    @classmethod
+    def of(
+        cls,
+        climbs: Climbs,
+        *,
+        log_likelihood: float,
+        n_parameters: int,
+        rank: int | None = None,
+        missing_information: Mapping[str, float] | None = None,
+    ) -> EmReport:
+        """Say how climbs went, the best of which counts."""
+        best = climbs.best
+        return cls(
+            log_likelihood=log_likelihood,
+            objective=best.objective,
+            steps=best.steps,
+            converged=best.converged,
+            remaining_gain=best.remaining_gain,
+            remaining_change=best.remaining_change,
+            in_time=all(one.in_time for one in climbs.all),
+            ends=tuple(-math.inf if one.flaw else one.objective for one in climbs.all),
+            times_best=0 if best.flaw else climbs.times_best,
+            discarded=tuple(one.flaw for one in climbs.flawed if one.flaw is not None),
+            n_parameters=n_parameters,
+            rank=rank,
+            missing_information=missing_information or {},
+        )
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,12 @@
 Permuting the levels of a hidden node, in its own table and in those of its children, changes no
 probability of what is observed. So they are numbered by decreasing size (the expected count of the
 level); of levels of one size, the one comes first that has the larger number where the tables first
-differ: its column in its own table, then its rows in those of its children, by name.
+differ: its column in its own table, then what children have for it, numbers before labels, by name.
 """
 
 from __future__ import annotations
 
-import functools
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from gml.model.em.table_layout import TableLayout, Vector
 
 # Sizes and probabilities closer than this, as a share, are equal: climbs leave as much.
 _SAME = 1e-7
+_NOTHING = 1e-9
 
 
 def numbered(layout: TableLayout, tables: Vector, counts: Vector) -> NDArray[np.int64]:
@@ -25,28 +26,41 @@ def numbered(layout: TableLayout, tables: Vector, counts: Vector) -> NDArray[np.
     for node in sorted(layout.hidden):
         now_tables, now_counts = tables[where], counts[where]
         sizes = layout.table(now_counts, node).sum(axis=0)
-        profiles = [_profile(layout, now_tables, node, level) for level in range(len(sizes))]
-        order = sorted(
-            range(len(sizes)),
-            key=functools.cmp_to_key(
-                lambda a, b, sizes=sizes, profiles=profiles: (
-                    _compare(  # type: ignore[misc]
-                        sizes[a : a + 1], sizes[b : b + 1]
-                    )
-                    or _compare(profiles[a], profiles[b])
-                )
-            ),
-        )
+        profiles = np.array([_profile(layout, now_tables, node, k) for k in range(len(sizes))])
+        order = order_of_levels(sizes, profiles)
         where = _permuted(layout, where, node, order)
     return where
 
 
-def _compare(a: Vector, b: Vector) -> int:
-    """Which of two vectors has the larger number where they first differ: -1 if a has."""
-    differ = np.flatnonzero(np.abs(a - b) > _SAME * np.maximum(np.abs(a), np.abs(b)))
-    if not len(differ):
-        return 0
-    return -1 if a[differ[0]] > b[differ[0]] else 1
+def order_of_levels(sizes: Vector, profiles: Vector) -> list[int]:
+    """Order levels by size, then by the first of their numbers (levels × numbers) that differ.
+
+    Numbers in a chain of which each is next to the one before are equal: so what comes out is an
+    order, whatever is close to what.
+
+    Examples
+    --------
+    >>> order_of_levels(np.array([2.0, 5.0, 5.0]), np.array([[0.9], [0.1], [0.3]]))
+    [2, 1, 0]
+    """
+    groups = [list(range(len(sizes)))]
+    for values in (sizes, *profiles.T):
+        if len(groups) == len(sizes):
+            break
+        groups = [part for group in groups for part in _split(group, values)]
+    return [level for group in groups for level in group]
+
+
+def _split(group: list[int], values: Vector) -> list[list[int]]:
+    """The levels of a group by decreasing value, apart where values differ."""
+    by_value = sorted(group, key=lambda level: -values[level])
+    found = [by_value[:1]]
+    for before, level in pairwise(by_value):
+        a, b = float(values[before]), float(values[level])
+        if a - b > _SAME * max(abs(a), abs(b)) + _NOTHING:
+            found.append([])
+        found[-1].append(level)
+    return found
 
 
 def _children(layout: TableLayout, node: int) -> list[int]:

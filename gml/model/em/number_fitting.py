@@ -308,21 +308,14 @@ def _report(
     data: NumberRows,
     said: Information | None,
 ) -> EmReport:
-    best = climbs.best
-    at = problem.families.parameters(best.parameters)
-    return EmReport(
-        best.objective - problem.log_prior(at),
-        best.objective,
-        best.steps,
-        best.converged,
-        best.remaining_gain,
-        best.remaining_change,
-        all(one.in_time for one in climbs.all),
-        tuple(one.objective for one in climbs.all),
-        climbs.times_best,
-        tuple(one.flaw for one in climbs.flawed if one.flaw is not None),
-        net.n_parameters,
-        *_identified(net, data, said),
+    at = problem.families.parameters(climbs.best.parameters)
+    rank, missing = _identified(net, data, said)
+    return EmReport.of(
+        climbs,
+        log_likelihood=climbs.best.objective - problem.log_prior(at),
+        n_parameters=net.n_parameters,
+        rank=rank,
+        missing_information=missing,
     )
 
 

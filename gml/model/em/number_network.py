@@ -1,13 +1,10 @@
 """The network at the end of EM: levels of hidden nodes in order, and figures in that of the graph.
 
-Levels of a hidden node are numbered by decreasing size; of levels of one size that comes first
-which has the larger number where parameters first differ: those of its own table, then those of its
-children, numbers first, by name.
+Levels of a hidden node are numbered as `hidden_labels` says.
 """
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -19,15 +16,13 @@ from gml.data.dataset import Variable
 from gml.graph.graph import Graph
 from gml.model.bayesnet import CPT, BayesNet, ConditionalGaussian, LinearGaussian
 from gml.model.configurations import turned_rows
+from gml.model.em.hidden_labels import order_of_levels
 from gml.model.em.number_families import Families, Parameters, Regressions, Statistics
 from gml.model.em.number_intervals import Intervals
 from gml.model.em.number_rows import NumberRows
 from gml.model.network import Cpd
 
 Array = NDArray[np.float64]
-
-# Sizes and parameters closer than this, as a share, are equal: climbs leave as much.
-_SAME = 1e-7
 
 
 def numbered(
@@ -36,21 +31,10 @@ def numbered(
     """Put the levels of hidden labels in order, in parameters and in sums."""
     for node in sorted(hidden):
         sizes = found.counts[node].sum(axis=0)
-        profiles = [_profile(families, at, node, level) for level in range(len(sizes))]
-
-        def compared(a: int, b: int, sizes: Array = sizes, profiles: list[Array] = profiles) -> int:
-            return _compare(sizes[[a]], sizes[[b]]) or _compare(profiles[a], profiles[b])
-
-        order = sorted(range(len(sizes)), key=functools.cmp_to_key(compared))
+        profiles = np.array([_profile(families, at, node, k) for k in range(len(sizes))])
+        order = order_of_levels(sizes, profiles)
         at, found = _permuted(families, node, order, at, found)
     return at, found
-
-
-def _compare(a: Array, b: Array) -> int:
-    differ = np.flatnonzero(np.abs(a - b) > _SAME * np.maximum(np.abs(a), np.abs(b)))
-    if not len(differ):
-        return 0
-    return -1 if a[differ[0]] > b[differ[0]] else 1
 
 
 def _configs(labels: Sequence[int], sizes: Sequence[int], node: int, order: list[int]) -> list[int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -66,8 +65,10 @@ def fit_tables(
     net = _network(problem, tables, counts if settings.expected_counts else None, bounds)
     return EmFit(
         net,
-        replace(
-            _report(climbs, log_likelihood, net),
+        EmReport.of(
+            climbs,
+            log_likelihood=log_likelihood,
+            n_parameters=sum(cpd.n_parameters for cpd in net.cpds),
             rank=model_rank(problem, max_memory) if settings.information else None,
             # Shares are of what the counts of all rows would tell.
             missing_information={} if told is None or not counts_all else told.missing,
@@ -188,22 +189,3 @@ def _intervals(layout: TableLayout, node: int, bounds: Vector) -> Vector:
     own = bounds[starts[node] : starts[node + 1]].reshape(-1, layout.sizes[node], 2)
     found: Vector = layout.in_graph_order(node, own)
     return found
-
-
-def _report(climbs: Climbs, log_likelihood: float, net: BayesNet) -> EmReport:
-    best = climbs.best
-    return EmReport(
-        log_likelihood,
-        best.objective,
-        best.steps,
-        best.converged,
-        best.remaining_gain,
-        best.remaining_change,
-        all(one.in_time for one in climbs.all),
-        tuple(one.objective for one in climbs.all),
-        climbs.times_best,
-        tuple(one.flaw for one in climbs.flawed if one.flaw is not None),
-        sum(cpd.n_parameters for cpd in net.cpds),
-        None,
-        {},
-    )

@@ -4,8 +4,8 @@ Criteria are on the scale of the log-likelihood, and higher is better: bic = ll 
 (Schwarz 1978), and icl, which is bic less the uncertainty of the classes, Σ ln maxₖ rᵢₖ (Biernacki,
 Celeux & Govaert 2000, IEEE PAMI 22:719). mclust's are twice these.
 
-Classes are numbered by decreasing size; those of one size by the first of their tables that
-differs, that with the larger number first, then by their means, the larger first.
+Classes are numbered as the levels of any hidden node are (`hidden_labels`): by decreasing size, and
+those of one size by their means, then by their tables, that with the larger number first.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from gml.errors import CannotAnswer, DataError, listing, parameter
 from gml.kernel.blas import one_blas_thread
 from gml.model.em.climbing import MOST_STEPS, Climbs, climb_from
+from gml.model.em.em_report import EmReport
+from gml.model.em.hidden_labels import order_of_levels
 from gml.model.em.normal import normal_em
 from gml.model.mixtures.covariances import CovarianceModel
 from gml.model.mixtures.identification import TableFit, generic_rank, table_fit
@@ -32,7 +34,6 @@ from gml.progress import Deadline
 Vector = NDArray[np.float64]
 
 RESTARTS = 20
-_SAME = 9
 # Correlations closer to singular than this have no inverse worth the name.
 _DEPENDENT = 1e-10
 
@@ -76,6 +77,7 @@ class MixtureFit:
     rank: int | None
     """The dimension of a model of labels alone; below the parameters, it is not identified."""
     steps: int
+    """Steps of EM from the start with the best end."""
     converged: bool
     remaining_gain: float
     remaining_change: float
@@ -83,6 +85,8 @@ class MixtureFit:
     ends: tuple[float | None, ...]
     times_best: int
     discarded: tuple[str, ...]
+    report: EmReport | None = field(repr=False)
+    """How EM went, as other fits say it."""
 
     @property
     def is_identified(self) -> bool:
@@ -252,7 +256,7 @@ def _described(data: MixtureData, problem: MixtureProblem, climbs: Climbs) -> Mi
         "n_parameters": count,
         "rank": rank,
         "held_out": None,
-        "steps": sum(one.steps for one in climbs.all),
+        "steps": best.steps,
         "converged": best.converged,
         "remaining_gain": best.remaining_gain,
         "remaining_change": best.remaining_change,
@@ -260,6 +264,7 @@ def _described(data: MixtureData, problem: MixtureProblem, climbs: Climbs) -> Mi
         "ends": tuple(None if one.flaw else one.objective for one in climbs.all),
         "times_best": 0 if best.flaw else climbs.times_best,
         "discarded": tuple(str(one.flaw) for one in climbs.flawed),
+        "report": None,
     }
     if best.flaw is not None:
         nothing = dict.fromkeys(
@@ -281,6 +286,9 @@ def _described(data: MixtureData, problem: MixtureProblem, climbs: Climbs) -> Mi
     log_likelihood = found.objective
     bic = log_likelihood - 0.5 * count * math.log(rows.n)
     sure = math.fsum((rows.weights * np.log(shares.max(axis=1))).tolist())
+    known["report"] = EmReport.of(
+        climbs, log_likelihood=log_likelihood, n_parameters=count, rank=rank
+    )
     return MixtureFit(
         parameters=parameters,
         expected_counts=found.counts,
@@ -306,8 +314,6 @@ def _relative_entropy(shares: Vector, rows: MixtureRows) -> float | None:
 def _in_order(parameters: MixtureParameters, rows: MixtureRows) -> MixtureParameters:
     """Number the classes."""
     # What is missing has a 1 in all classes, which tells none apart.
-    keys = np.concatenate(
-        [-parameters.shares[:, None], -parameters.tables.T, -parameters.means], axis=1
-    ).round(_SAME)
-    order = sorted(range(len(keys)), key=lambda k: tuple(keys[k].tolist()))
+    profiles = np.concatenate([parameters.means, parameters.tables.T], axis=1)
+    order = order_of_levels(parameters.shares, profiles)
     return parameters.reordered(np.array(order, dtype=np.intp))

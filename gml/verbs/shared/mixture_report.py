@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,6 +16,7 @@ from gml.model.mixtures.choosing import Choice
 from gml.model.mixtures.fitting import MixtureFit
 from gml.model.mixtures.result import classes_in_words, summary_of
 from gml.progress import reporter
+from gml.verbs.shared.em_report import AT_RANDOM, tell_assumption, written
 from gml.verbs.shared.fitted_models import fitted_by
 
 _MOST_SHOWN = 3
@@ -27,7 +27,7 @@ def tell_of_holes(table: Dataset) -> None:
     holes = [column for column in table.columns if has_missing(column)]
     if not holes:
         return
-    reporter().tell("missing values are assumed to be missing at random")
+    tell_assumption()
     if len(holes) == len(table.columns):
         empty = np.logical_and.reduce([missing_mask(column) for column in holes])
         count = int(np.count_nonzero(empty))
@@ -113,21 +113,9 @@ def learning_of(
     learning = fitted_by("mixture", counter, asked)
     treated = learning.get("missing")
     if integrates and isinstance(treated, Mapping):
-        learning = learning.also(missing={**treated, "policy": EM, "assumed": "at random"})
-    em = {
-        "log_likelihood": best.log_likelihood,
-        "objective": best.objective,
-        "parameters": best.n_parameters,
-        "rank": best.rank,
-        "steps": best.steps,
-        "converged": best.converged,
-        "remaining_gain": _finite(best.remaining_gain),
-        "remaining_change": _finite(best.remaining_change),
-        "starts": len(best.ends),
-        "times_best": best.times_best,
-        "ends": list(best.ends),
-        "discarded": list(best.discarded),
-    }
+        learning = learning.also(missing={**treated, "policy": EM, "assumed": AT_RANDOM})
+    assert best.report is not None
+    em = written(best.report)
     found = {
         "components": best.n_classes,
         "covariance": best.covariance,
@@ -136,7 +124,3 @@ def learning_of(
     }
     learning = learning.also(rows=rows, em=em, mixture=found)
     return learning if choice.complete else learning.also(complete=False)
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
