@@ -31,7 +31,7 @@ from gml.model.em.table_fitting import table_problem
 from gml.model.em.table_starts import starts as table_starts
 from gml.model.fit import PRIORS, fit
 from gml.model.mixtures.covariances import MODELS, matrices_of
-from gml.model.mixtures.fitting import MixtureData
+from gml.model.mixtures.fitting import MixtureData, MixtureSettings
 from gml.model.mixtures.problem import MixtureProblem
 from gml.model.mixtures.rows import mixture_rows
 from gml.model.mixtures.starts import starts as mixture_starts
@@ -353,7 +353,7 @@ def examine_mixtures(found, seed):
         frame, missing="available", numeric=[name for name in frame if name.startswith("x")]
     )
     which = f"mixture {seed}, {n_labels} labels, {n_numbers} numbers, {model.name}"
-    data = MixtureData(mixture_rows(rows), regularise)
+    data = MixtureData(mixture_rows(rows), MixtureSettings(regularise=regularise))
     problem = MixtureProblem(
         data.rows_for(model),
         int(rng.integers(2, 5)),

@@ -235,7 +235,7 @@ class _Pass:
         """Add up what the blocks have, in order, as they come."""
         rows = self._rows
         log_likelihood, counts = 0.0, np.zeros_like(self._log_tables)
-        if not rows.numbers and len(rows.blocks) == 1:
+        if not rows.numbers and len(self._problem.blocks) == 1:
             # Few rows of labels take less than what blocks need around them.
             shares = np.empty((len(rows.weights), self._problem.n_classes))
             shares[:] = self._starting
