@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gml.data.dataset import Dataset, missing_mask
-from gml.data.row_groups import group_sums
+from gml.data.row_groups import distinct_patterns, group_sums
 from gml.name_order import NameOrder
 
 
@@ -78,8 +78,8 @@ def missing_patterns(dataset: Dataset) -> MissingPatterns:
     masks = np.zeros((dataset.n_rows, len(gaps)), dtype=bool)
     for k, j in enumerate(gaps):
         masks[:, k] = missing_mask(dataset.columns[j])
-    distinct, of_row = np.unique(masks, axis=0, return_inverse=True)
-    counts = group_sums(of_row.reshape(-1), len(distinct), dataset.weights)
+    distinct, of_row = distinct_patterns(masks)
+    counts = group_sums(of_row, len(distinct), dataset.weights)
     found = [
         MissingPattern(
             tuple(dataset.names[gaps[k]] for k in np.flatnonzero(mask)), dataset.in_rows(count)

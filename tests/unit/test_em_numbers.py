@@ -10,6 +10,7 @@ import pytest
 import gml
 from gml.data.dataset import Dataset, Variable
 from gml.errors import CannotAnswer, DataError
+from gml.model.em.bootstrap import with_bootstrap_intervals
 from gml.model.em.climbing import Collapsed, climb
 from gml.model.em.em_report import EmSettings
 from gml.model.em.fitting import fit_em
@@ -593,3 +594,22 @@ def test_a_row_without_density_is_named_as_the_table_has_it():
     start.regressions[0].terms[:] = np.nan
     with pytest.raises(Collapsed, match=r"what data row 3 holds has a density of 0 or no bound"):
         problem.expectation(start)
+
+
+def test_a_probability_at_zero_has_one_bound_in_all_engines():
+    """Labels beside an unrelated number, and by samples of the rows, as labels alone."""
+    variables = [Variable("k", ("x", "y", "z")), Variable("u", None)]
+    codes = np.array([0] * 40 + [1] * 34 + [255] * 6, dtype=np.uint8)
+    rows = Dataset(tuple(variables), (codes, np.random.default_rng(7).normal(size=80)))
+    alone = gml.Graph.from_edges(["k"], [])
+    beside = gml.Graph.from_edges(["k", "u"], [])
+    by_tables = fit_once(alone, rows.select(["k"]), intervals=0.95).net
+    by_numbers = fit_once(beside, rows, intervals=0.95).net
+    wanted = by_tables.cpt("k").intervals[0, 2]
+    assert wanted == pytest.approx([0, -np.log(0.05) / 74], rel=1e-6)
+    assert by_numbers.cpt("k").intervals[0, 2] == pytest.approx(wanted, rel=1e-6)
+    # Samples go by the expected rows, those without the label among them.
+    drawn, _ = with_bootstrap_intervals(
+        by_tables, alone, rows.select(["k"]), hidden={}, alpha=None, level=0.95, samples=20
+    )
+    assert drawn.cpt("k").intervals[0, 2] == pytest.approx([0, -np.log(0.05) / 80], rel=1e-6)

@@ -24,6 +24,7 @@ from gml.data.resampling import bootstrap_samples
 from gml.errors import CannotAnswer, DataError, counted, parameter
 from gml.graph.graph import Graph
 from gml.model.bayesnet import CPT, BayesNet, ConditionalGaussian, LinearGaussian
+from gml.model.em.boundary import bound_at_zero
 from gml.model.em.climbing import MOST_STEPS, climb
 from gml.model.em.number_bootstrap import refitted_numbers
 from gml.model.em.table_fitting import table_problem
@@ -161,7 +162,7 @@ def _with_bounds(cpd: Cpd, estimates: Sequence[Array], level: float) -> Cpd:
     bounds[told] = found.T
     if cpd.expected_counts is not None:
         behind = np.maximum(cpd.expected_counts.sum(axis=1, keepdims=True), 1.0)
-        leave = np.broadcast_to(1 - tail ** (1 / behind), cpd.table.shape)
+        leave = np.broadcast_to(bound_at_zero(behind, level), cpd.table.shape)
         at_0, at_1 = cpd.table <= _AT_BOUNDARY, cpd.table >= 1 - _AT_BOUNDARY
         bounds[at_0, 1] = np.maximum(bounds[at_0, 1], leave[at_0])
         bounds[at_1, 0] = np.minimum(bounds[at_1, 0], 1 - leave[at_1])

@@ -16,10 +16,7 @@ are there, along its eigenvectors. Standard errors come from R⁻¹. The fractio
 is missing for a table with k free parameters is 1 − k/tr R⁻¹, the trace over its own: for one
 parameter 1 − (variance if rows were complete)/(variance now). It is 1 where R is singular.
 
-Intervals are symmetric in ln(θ/(1 − θ)). A probability that is 0 at the maximum has no standard
-error: with g the slope of the objective there, which is negative, the likelihood falls like
-exp(gθ), and the interval ends where it is down to 1 − level. (Without missing values, at zero of n:
-3/n for 95 %, the rule of three.) One that is 1 is treated likewise.
+Intervals are symmetric in ln(θ/(1 − θ)); those of probabilities at 0 or 1 are in `boundary`.
 """
 
 from __future__ import annotations
@@ -34,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
+from gml.model.em.boundary import bound_at_zero
 from gml.model.em.large_parts import expect_trees
 from gml.model.em.table_layout import TableLayout, Vector
 from gml.model.em.table_problem import TableProblem
@@ -266,7 +264,6 @@ def intervals(
         bounds[:, 1] = 1 / (1 + np.exp(-reach - logits))
     untold = ~np.isfinite(errors)
     bounds[untold] = 0.0, 1.0
-    fall = -math.log(1 - level)
     for rows in problem.layout.rows:
         for cells in rows.cells:
             slopes = information.slopes[cells]
@@ -277,8 +274,7 @@ def intervals(
                 # A row that nothing speaks of, or a single level, which is certain.
                 bounds[cells] = (1.0, 1.0) if len(cells) == 1 else (0.0, 1.0)
                 continue
-            with np.errstate(divide="ignore"):
-                upper = np.minimum(1.0, fall / -slopes[at_zero])
+            upper = bound_at_zero(-slopes[at_zero], level)
             bounds[cells[at_zero], 0] = 0.0
             bounds[cells[at_zero], 1] = upper
             if at_zero.sum() == len(cells) - 1:

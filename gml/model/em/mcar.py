@@ -25,9 +25,11 @@ from gml import kernel
 from gml.data.dataset import Dataset, missing_mask
 from gml.data.missing_patterns import McarTest
 from gml.data.number_summary import numbers_of_labels
+from gml.data.row_groups import distinct_patterns
 from gml.errors import CannotAnswer, DataError, Note, counted, parameter, quote
 from gml.model.em.dependent_columns import dependent_columns
 from gml.model.em.normal import normal_em
+from gml.model.regression_rows import order_of_rows
 from gml.name_order import NameOrder
 from gml.resources import require_memory
 from gml.stopping import check_stopped
@@ -59,7 +61,8 @@ def little_test(dataset: Dataset, *, threads: int = 1) -> McarTest:
         values, masks = values[some], masks[some]
         weights = np.ones(dataset.n_rows) if dataset.weights is None else dataset.weights * 1.0
         # Sums of rows in order are the same however the rows stood.
-        order = np.lexsort((*values.T, weights[some]))
+        cells = {str(k): column for k, column in enumerate(values.T)}
+        order = order_of_rows({**cells, "weight": weights[some].astype(np.float64)})
         values, masks = values[order], masks[order]
         weights = weights[some][order] * dataset.unit
         if not len(values):
@@ -78,8 +81,7 @@ def little_test(dataset: Dataset, *, threads: int = 1) -> McarTest:
     except (DataError, CannotAnswer) as error:
         why = dependent_columns(dataset) or f"{error}"
         return McarTest(None, 0, None, None, Note(why))
-    patterns, of_row = np.unique(masks, axis=0, return_inverse=True)
-    of_row = of_row.reshape(-1)
+    patterns, of_row = distinct_patterns(masks)
     # Rows of a pattern stay in their order.
     by_pattern = np.argsort(of_row, kind="stable")
     ends = np.cumsum(np.bincount(of_row, minlength=len(patterns)))[:-1]

@@ -3,8 +3,8 @@
 An estimate is taken to be normal around what it estimates, with the inverse of the observed
 information (`number_information`) as its covariance: intercepts and slopes as they are, standard
 deviations by their logarithms, probabilities by their logits. Of a probability at 0, where there is
-no slope, the upper bound is that of a level that none of the expected rows has. What a regression
-has that is not estimated from rows of its own has no intervals.
+no slope, the upper bound is that of a level that none of the expected rows has (`boundary`). What a
+regression has that is not estimated from rows of its own has no intervals.
 
 These are of large samples: complete rows have Student's t instead (`regression_fit`). Where the
 data leave something open there is no covariance, and no interval.
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.errors import CannotAnswer
+from gml.model.em.boundary import bound_at_zero
 from gml.model.em.number_families import Families, Parameters, Statistics
 from gml.model.em.number_information import Block, Information
 from gml.model.em.number_rows import NumberRows
@@ -97,10 +98,9 @@ def _row(block: Block, row: Array, part: Array, z: float, n: float, level: float
     cells = list(block.cells)
     for k, p in enumerate(row.tolist()):
         if k not in cells and k != block.base:
-            upper = 1 - ((1 - level) / 2) ** (1 / n)
-            found[k] = 0.0, upper
+            found[k] = 0.0, bound_at_zero(n, level)
         elif not cells:
-            found[k] = ((1 - level) / 2) ** (1 / n), 1.0
+            found[k] = 1 - bound_at_zero(n, level), 1.0
         else:
             slope = (np.array([j == k for j in cells], dtype=np.float64) - row[cells]) / (1 - p)
             half = z * math.sqrt(max(0.0, float(slope @ part @ slope)))

@@ -1,0 +1,28 @@
+"""How large a probability may be that is 0 at the maximum of the likelihood.
+
+It has no standard error. With g the slope of the objective there, which is negative, the likelihood
+falls like exp(gθ), and the interval ends where it is down to 1 − level. Rows that are complete have
+g = −n: 3/n for 95 %, the rule of three. One that is 1 is treated likewise.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+
+
+def bound_at_zero(fall: Vector | float, level: float) -> Vector:
+    """Return the upper bound, where the logarithm of the likelihood falls so fast.
+
+    Examples
+    --------
+    >>> bound_at_zero(np.array([100.0, 0.0]), 0.95).round(4).tolist()
+    [0.03, 1.0]
+    """
+    with np.errstate(divide="ignore"):
+        found: Vector = np.minimum(1.0, -math.log(1 - level) / np.asarray(fall, dtype=np.float64))
+    return found
