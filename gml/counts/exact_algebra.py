@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from gml.errors import DataError, listing
+from gml.errors import DataError, listing, parameter
 
 # Numbers of 53 bits that lie on a line keep up to 2⁻¹⁰⁰ of their variance off it.
 SINGULAR_BITS = 94
@@ -138,5 +138,6 @@ def require_regular(left: int, whole: int, names: Sequence[str]) -> None:
     if left << SINGULAR_BITS <= whole:
         raise CollinearError(
             f"the correlations of {listing(names)} are perfect: one of these columns is a linear "
-            "function of the others; leave one out"
+            "function of the others, labels by their levels; leave one out, as by "
+            + parameter("exclude", [names[-1]])
         )

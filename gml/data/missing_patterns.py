@@ -9,6 +9,7 @@ import numpy as np
 
 from gml.data.dataset import Dataset, missing_mask
 from gml.data.row_groups import distinct_patterns, group_sums
+from gml.errors import counted
 from gml.name_order import NameOrder
 
 
@@ -46,6 +47,16 @@ class MissingPatterns:
     def complete(self) -> int | float:
         """The number of rows in which nothing is missing."""
         return next((one.rows for one in self.patterns if not one.missing), 0)
+
+    def in_words(self) -> str:
+        """How many rows are complete, and how many patterns of gaps the others have."""
+        gaps = sum(bool(one.missing) for one in self.patterns)
+        said = (
+            f"{self.complete:g} of {self.rows:g} rows complete, {counted(gaps, 'pattern')} of gaps"
+        )
+        if self.mcar is None or self.mcar.p_value is None:
+            return said
+        return f"{said}, Little's test p {self.mcar.p_value:.3g}"
 
     def written(self) -> dict[str, Any]:
         """What JSON has of them."""

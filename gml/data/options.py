@@ -108,7 +108,7 @@ class ReadOptions:
     def __post_init__(self) -> None:
         if self.missing == EM:
             raise UsageError(refused_em())
-        require_one_of("missing", self.missing, MISSING_POLICIES)
+        require_one_of("missing", self.missing, (*MISSING_POLICIES, EM))
         require_one_of("discretize", self.discretize, METHODS)
         require_one_of("undeclared", self.undeclared, ("labels", "numbers"))
         if self.delimiter is not None and (
@@ -235,7 +235,10 @@ def refused_em() -> str:
     """Say that a command cannot fit by EM, and which can."""
     *first, last = TAKE_EM
     able = f"gml {', '.join(first)} and {last} do that"
-    return f"{parameter('missing', EM)} fits a model to what was seen of each row; {able}"
+    return (
+        f"{parameter('missing', EM)} fits a model to what was seen of each row; {able}, and tests "
+        f"(gml pc, indtest) use the rows they can with {parameter('missing', 'available')}"
+    )
 
 
 def given_keywords(reading: Mapping[str, object]) -> tuple[str, ...]:

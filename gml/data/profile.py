@@ -97,7 +97,8 @@ class Profile:
     def __repr__(self) -> str:
         names = [column.name for column in self.columns]
         rows = f"{self.rows} {'row' if self.rows == 1 else 'rows'}"
-        return f"Profile({rows}, {counted(len(names), 'column')}: {listing(names)})"
+        gaps = "" if self.patterns is None else f"; {self.patterns.in_words()}"
+        return f"Profile({rows}, {counted(len(names), 'column')}: {listing(names)}{gaps})"
 
 
 def profile_table(

@@ -183,6 +183,15 @@ def numbers(text: str) -> NDArray[np.float64]:
     return np.concatenate(pieces) if pieces else np.zeros(0)
 
 
+def refuse_numbers(variables: Sequence[Variable], format: str) -> None:
+    """Refuse nodes of numbers, which a format cannot hold."""
+    number = next((v.name for v in variables if v.is_continuous), None)
+    if number is not None:
+        raise GraphError(
+            f"{format} cannot hold a node of numbers such as {quote(number)}; write JSON instead"
+        )
+
+
 def discrete_tables(net: BayesNet, format: str) -> list[CPT]:
     """Return the tables of a network that a format can hold and there is room to write.
 
@@ -190,10 +199,7 @@ def discrete_tables(net: BayesNet, format: str) -> list[CPT]:
     """
     tables = [cpd for cpd in net.cpds if isinstance(cpd, CPT)]
     if len(tables) != len(net.cpds):
-        number = next(v.name for v in net.variables if v.is_continuous)
-        raise GraphError(
-            f"{format} cannot hold a node of numbers such as {quote(number)}; write JSON instead"
-        )
+        refuse_numbers(net.variables, format)
     if not tables:
         raise GraphError(f"{format} cannot hold a network without nodes; write JSON instead")
     require_table_text(tables, format)
@@ -211,7 +217,7 @@ def tables_to_write(
     comments: list[str] = []
     if sanitize:
         tables, comments = with_stand_ins(tables, alphabet)
-    refuse_unreadable(tables, alphabet)
+    refuse_unreadable([cpt.variable for cpt in tables], alphabet)
     return tables, comments
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from gml.atomic import Leftovers, write_whole
+from gml.data.dataset import Variable
 from gml.data.text_file import read_text
 from gml.errors import (
     GraphError,
@@ -20,6 +21,8 @@ from gml.errors import (
     require_one_of,
     require_path,
 )
+from gml.formats.assembly import refuse_numbers
+from gml.formats.bif import ALPHABET as BIF_NAMES
 from gml.formats.bif import dump_bif, load_bif
 from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.cpt_table import dump_table, dump_text
@@ -30,10 +33,13 @@ from gml.formats.json_graph import graph_of, parse_graph_json
 from gml.formats.json_model import dump_json_model, has_tables, model_of
 from gml.formats.json_undirected import dump_json_undirected, has_factors, undirected_of
 from gml.formats.losses import TITLES
+from gml.formats.net import ALPHABET as NET_NAMES
 from gml.formats.net import dump_net, load_net
 from gml.formats.recognition import MODEL_FORMATS, recognise
+from gml.formats.stand_ins import refuse_unreadable
 from gml.formats.suffixes import MODEL_SUFFIXES, format_of
 from gml.formats.uai import dump_uai, load_uai
+from gml.formats.xmlbif import ALPHABET as XMLBIF_NAMES
 from gml.formats.xmlbif import dump_xmlbif, load_xmlbif
 from gml.graph.graph import Graph
 from gml.ledger import path_in
@@ -104,6 +110,8 @@ def _only_json(format: str) -> GraphError:
     )
 
 
+_ALPHABETS = {"bif": BIF_NAMES, "xmlbif": XMLBIF_NAMES, "net": NET_NAMES}
+
 MODEL_WRITERS: dict[str, Callable[..., str]] = {
     "json": dump_json_of,
     "bif": _with_arrows("bif", dump_bif),
@@ -113,6 +121,20 @@ MODEL_WRITERS: dict[str, Callable[..., str]] = {
     "text": dump_text_of,
 }
 """From a model to text; that of JSON takes `inputs` too, and `NAMED_TABLES` `sanitize`."""
+
+
+def refuse_unwritable(variables: Sequence[Variable], format: str) -> None:
+    """Refuse columns that a format of models cannot hold, before a model of them is fitted.
+
+    Examples
+    --------
+    >>> refuse_unwritable([Variable("size", None)], "bif")
+    Traceback (most recent call last):
+    gml.errors.GraphError: BIF cannot hold a node of numbers such as 'size'; write JSON instead
+    """
+    if format in _ALPHABETS:
+        refuse_numbers(variables, TITLES[format])
+        refuse_unreadable(variables, _ALPHABETS[format])
 
 
 def _load_json(text: str, where: str) -> AnyModel:

@@ -25,7 +25,16 @@ from typing import Any
 
 from gml.data.dataset import Variable
 from gml.data.json_text import parse_json
-from gml.errors import CannotAnswer, DataError, GraphError, counted, listing, parameter, quote
+from gml.errors import (
+    CannotAnswer,
+    DataError,
+    GraphError,
+    agreeing,
+    counted,
+    listing,
+    parameter,
+    quote,
+)
 from gml.model.bayesnet import CPT, BayesNet
 from gml.progress import reporter
 
@@ -57,23 +66,23 @@ class Alphabet:
 # ---------------------------------------------------------------------- writing
 
 
-def refuse_unreadable(tables: Sequence[CPT], alphabet: Alphabet) -> None:
+def refuse_unreadable(variables: Sequence[Variable], alphabet: Alphabet) -> None:
     """Refuse names and levels that readers of a format would not give back."""
     format = alphabet.format
-    bad = [cpt.variable.name for cpt in tables if not alphabet.reads_name(cpt.variable.name)]
+    bad = [variable.name for variable in variables if not alphabet.reads_name(variable.name)]
     if bad:
         raise GraphError(f"{format} cannot hold the name {listing(bad)}; {_instead(bad)}")
-    for cpt in tables:
-        levels = cpt.variable.levels or ()
+    for variable in variables:
+        levels = variable.levels or ()
         bad = [level for level in levels if not alphabet.reads_level(level)]
         if bad:
             raise GraphError(
-                f"{format} cannot hold the level {listing(bad)} of {quote(cpt.variable.name)}; "
-                + _instead(bad)
+                f"{format} cannot hold the {agreeing(len(bad), 'level', 'levels')} {listing(bad)} "
+                f"of {quote(variable.name)}; " + _instead(bad)
             )
     known: dict[str, str] = {}
-    for cpt in tables:
-        name = cpt.variable.name
+    for variable in variables:
+        name = variable.name
         other = known.setdefault(alphabet.folded(name), name)
         if other != name:
             raise GraphError(

@@ -44,8 +44,8 @@ NOTHING_KEPT = (
     "rows counted in part), so tables, edges, drift and fit cannot be compared; fit it again"
 )
 OF_EM = (
-    "regressions that EM fitted to incomplete rows keep nothing of these, so that their tables, "
-    "edges and fit cannot be compared"
+    "of regressions that EM fitted to incomplete rows the model does not keep the rows, so that "
+    "their tables, edges and fit cannot be compared"
 )
 
 

@@ -77,10 +77,10 @@ class Answer(NotebookTable, ABC):
         if self.given:
             lines.append(f"given {_assigned(self.given)}")
         if self.evidence:
-            letter = "p" if self.is_density else "P"
+            letter = "density p" if self.is_density else "P"
             lines.append(f"{letter}({_assigned(self.evidence)}) = {_shown(self.log_evidence)}")
         if self.log_probability is not None:
-            letter = "p" if self.assigns_density else "P"
+            letter = "density p" if self.assigns_density else "P"
             lines.append(f"{letter}(this | evidence) = {_shown(self.log_probability)}")
         return lines
 
@@ -89,7 +89,11 @@ class Answer(NotebookTable, ABC):
 
 
 def _assigned(values: Values) -> str:
-    return printable(", ".join(f"{name}={value}" for name, value in values.items()))
+    return printable(", ".join(f"{name}={_as_typed(value)}" for name, value in values.items()))
+
+
+def _as_typed(value: object) -> str:
+    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 def _shown(log_p: float) -> str:

@@ -200,7 +200,7 @@ def _require_nodes(columns: Sequence[str], nodes: Mapping[str, Variable], where:
 
 
 def warn_of_ignored(columns: Sequence[str], nodes: Mapping[str, Variable]) -> None:
-    """Say which columns are no nodes, and which node one of them may be meant for."""
+    """Say which columns are not nodes, and which node one of them may be meant for."""
     ignored = [name for name in columns if name not in nodes]
     if not ignored:
         return

@@ -210,7 +210,8 @@ def same_rows() -> UsageError:
     """Refuse gaps that are left, for a score that cannot compare families on different rows."""
     return UsageError(
         f"families on different rows cannot be compared: {parameter('missing', 'available')} is "
-        f"for tests, fitting and the scores {', '.join(scores_with_gaps())} (use drop or level)"
+        f"for tests, fitting and the scores {', '.join(scores_with_gaps())} (use drop or level, or "
+        "em with gml hc, ges and score)"
     )
 
 

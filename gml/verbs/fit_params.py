@@ -75,7 +75,7 @@ def fit_params(
         Add bounds that hold the truth with this probability; those of a fit by EM come from the
         observed information, or from this many bootstrap samples.
     hidden
-        How many levels nodes of the graph have that are no columns: `{"H": 3}`. They, and missing
+        How many levels nodes of the graph have that are not columns: `{"H": 3}`. They, and missing
         values with `missing="em"`, are fitted by EM: to what was seen of each row.
     em_restarts, em_steps, seed, max_seconds
         How many starts EM has (20), how many steps each of them (100 000), the seed of the starts,
@@ -144,6 +144,7 @@ def fit_params(
         used=given.columns(() if em is None else em.hidden),
         declared=declared,
         refuse_many_numbers=True,
+        offer_available=em is None,
         offer_em=True,
         undeclared="numbers" if gaussian or by_graph else "labels",
         takes_numbers=parameter("gaussian"),

@@ -88,6 +88,7 @@ def help(topic: str) -> Topic:
     >>> gml.help("exit-codes").entries[1]["meaning"]
     'the question was answered no'
     """
+    topic = OTHER_NAMES.get(topic, topic)
     if topic not in TOPICS:
         raise UsageError(unknown_name("topic", str(topic), TOPICS))
     title, make = TOPICS[topic]
@@ -234,7 +235,7 @@ MISSING = {
     "drop": "leave out rows with a missing value in a column that is used",
     "level": "a last level of its own, named NA",
     "available": "each table uses the rows that are complete in its own columns",
-    "em": "fit-params and score: a model is fitted to what was seen of each row",
+    "em": "fit-params, score, hc, ges and mixture: a model is fitted to what was seen of each row",
 }
 """What is done about missing values, by the name of the choice."""
 
@@ -343,6 +344,9 @@ TOPICS: dict[str, tuple[str, Callable[[], Content]]] = {
     "exit-codes": ("Exit codes", _exit_codes),
 }
 """The topics: a title, and what makes the content."""
+
+OTHER_NAMES = {"em": "missing"}
+"""What people look for under another name than that of the topic."""
 
 
 def _block(entry: Mapping[str, Any]) -> str:

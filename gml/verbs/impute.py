@@ -115,7 +115,7 @@ def impute(
     Parameters
     ----------
     data
-        Rows: a path, a DataFrame or a Dataset. Columns that are no nodes stay as they are.
+        Rows: a path, a DataFrame or a Dataset. Columns that are not nodes stay as they are.
     model
         A network of labels, numbers or both, or a path.
     method
@@ -129,7 +129,7 @@ def impute(
         Of draws.
     missing, ignore_unknown
         As in `gml.query(batch=…)`: whether missing cells observe the level NA, and whether values
-        that are no levels count as missing, and so are filled.
+        that are not levels count as missing, and so are filled.
     threads
         Threads of fits; all cores by default.
     max_memory

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
 from gml.counts.open_count_file import is_counted
+from gml.data.dataset import Variable
 from gml.data.options import EM
 from gml.errors import (
     CannotAnswer,
@@ -70,6 +71,7 @@ def mixture(
     max_seconds: float | None = None,
     threads: int | None = None,
     asked: Mapping[str, Any] | None = None,
+    before: Callable[[Sequence[Variable]], None] | None = None,
     **reading: Any,
 ) -> MixtureResult:
     """Find classes that nobody recorded: latent classes of labels, Gaussian mixtures of numbers.
@@ -97,7 +99,7 @@ def mixture(
     regularise
         Added to the variances of all classes, as a share of that of each column.
     em_restarts, em_steps
-        Starts of EM, of whose ends the best counts, and the most steps from each.
+        How many times EM starts, the best end of which is taken, and the most steps from each.
     seed
         Seed of the starts and of the folds.
     max_seconds
@@ -106,6 +108,8 @@ def mixture(
         Threads; all cores by default.
     asked
         What the provenance records as asked for; by default the keywords of the call.
+    before
+        Called with the columns before anything is fitted, so that it can refuse them.
     **reading
         How to read the data; see `gml.read`. `missing` is `em` by default here.
 
@@ -150,6 +154,8 @@ def mixture(
         raise UsageError(
             f"{parameter('name')} {quote(name)} is a column of the data; name the class otherwise"
         )
+    if before is not None:
+        before(table.variables)
     rows = mixture_rows(table)
     require_varying(rows)
     counts = _possible(counts, rows)

@@ -94,21 +94,22 @@ def _scale(settings: NotearsSettings) -> str:
     return "raw" if settings.raw else "standardised"
 
 
+# Above ½, which is what chance gives, by far.
+_HIGH = 0.8
+
+
 def _warn(result: NotearsResult, settings: NotearsSettings) -> None:
     """Say what a reader of the graph must know."""
     if result.varsortability is not None:
-        what = (
-            f"varsortability {result.varsortability:.3f}: raw variances rise along so much of the "
-            "paths of this graph; "
-        )
-        if settings.raw:
-            what += "arrows that follow scale are an artefact of units"
+        share = f"varsortability {result.varsortability:.3f}"
+        rise = f"{share}: raw variances rise along that share of the paths of this graph"
+        standardised = f"columns were standardised ({parameter('raw')} leaves them)"
+        if result.varsortability < _HIGH:
+            reporter().tell(rise if settings.raw else f"{rise}; {standardised}")
+        elif settings.raw:
+            reporter().warn(f"{rise}; arrows that follow scale are an artefact of units")
         else:
-            what += (
-                "arrows that follow scale are an artefact, so columns were standardised "
-                f"({parameter('raw')} leaves them), but without scale arrows say little"
-            )
-        reporter().warn(what)
+            reporter().warn(f"{rise}, though {standardised}: without their scale arrows say little")
     if result.threshold > settings.threshold:
         reporter().warn(
             f"weights from {settings.threshold:g} on have a cycle: only those above "

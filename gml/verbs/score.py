@@ -135,7 +135,7 @@ def score(
         A column that is predicted from the others in the rows that were not fitted; its log loss
         then ranks the graphs.
     hidden, em_restarts, em_steps, max_seconds
-        With `missing="em"`, and for nodes that are no columns (`{"H": 3}`), scores are of what was
+        With `missing="em"`, and for nodes that are not columns (`{"H": 3}`), scores are of what was
         seen of each row, fitted by EM as in `gml.fit_params`.
     threads
         Threads; all cores by default.

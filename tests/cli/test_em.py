@@ -77,7 +77,7 @@ def test_what_is_assumed_is_written_and_said(gml, folder):
     assumed, result = done.stderr.decode().splitlines()
     assert assumed == "gml: missing values are assumed to be missing at random"
     assert result.startswith("gml: log-likelihood of what was seen -562.503373, after ")
-    assert result.endswith(" steps of EM, the best of 20 starts, which 20 reached")
+    assert result.endswith(" steps of EM, reached by 20 of 20 starts")
 
 
 def test_starts_steps_and_seed_are_as_asked_for(gml, folder):
@@ -212,7 +212,7 @@ def test_other_formats_say_what_they_do_not_hold(gml, folder):
         (["--missing", "em", "--hidden", "H=2,H=2"], 2, "--hidden lists 'H' twice"),
         (["--missing", "em", "--hidden", "H=2,a=2"], 2, "'a' is a column of the data, with val"),
         (["--missing", "available", "--hidden", "H=2"], 2, "use --missing em or drop"),
-        (["--hidden", "H=2"], 3, "available (rows complete in each table) or em (fit to what"),
+        (["--hidden", "H=2"], 3, "level (a level of their own) or em (fit to what was seen"),
         (["--missing", "drop", "--em-restarts", "2"], 2, "--em-restarts belongs to --missing em"),
         (["--missing", "drop", "--max-seconds", "2"], 2, "--max-seconds belongs to --missing em"),
         (["--missing", "em", "--hidden", "H=2", "--bootstrap", "9"], 2, "belongs to --intervals"),
@@ -234,7 +234,8 @@ def test_other_commands_say_which_fit_by_em(gml, folder, command):
     assert done.returncode == 2
     assert done.stderr.decode() == (
         "gml: error: --missing em fits a model to what was seen of each row; gml "
-        f"{', '.join(first)} and {last} do that\n"
+        f"{', '.join(first)} and {last} do that, and tests (gml pc, indtest) use the rows they can "
+        "with --missing available\n"
     )
 
 

@@ -45,7 +45,7 @@ def test_the_model_goes_to_standard_output(gml, survey):
     assert len(learning["em"]["ends"]) == 3
     assert learning["mixture"]["criterion"] == "bic"
     assert b"gml: missing values are assumed to be missing at random" in done.stderr
-    assert b"starts, which" in done.stderr
+    assert b", reached by " in done.stderr
     assert gml("mixture", survey, *FEW, "-q").stderr == b""
 
 

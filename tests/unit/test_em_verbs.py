@@ -118,8 +118,7 @@ def report(**changed):
 def test_a_good_report_warns_of_nothing():
     tell_report(report())
     assert summary_of(report()) == (
-        "log-likelihood of what was seen -10.500000, after 7 steps of EM, the best of 2 starts, "
-        "which 2 reached"
+        "log-likelihood of what was seen -10.500000, after 7 steps of EM, reached by 2 of 2 starts"
     )
     assert summary_of(report(ends=(-10.5,), steps=1)).endswith("-10.500000, after 1 step of EM")
 

@@ -164,7 +164,7 @@ def test_draws_need_every_number_of_the_model(flats):
 
 
 def test_a_table_without_nodes_is_refused(asia):
-    with pytest.raises(gml.UsageError, match="no column that is a node"):
+    with pytest.raises(gml.DataError, match="no column that is a node"):
         gml.impute(pd.DataFrame({"x": ["yes"]}), asia)
 
 

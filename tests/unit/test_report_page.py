@@ -262,7 +262,7 @@ def test_weaker_edges_can_be_had(full_page, asia, sample_data):
     assert "use  gml average … --threshold 0.05 , which" in found.text("strengths")
     assert averaged.threshold > 0.05
     data = sample_data / "asia.csv"
-    with pytest.warns(gml.GmlWarning, match="the weaker gave way"):
+    with pytest.warns(gml.GmlWarning, match="the weaker evidence gave way"):
         all_of_them = gml.average(data, by="hc", bootstrap=5, threshold=0.05)
     text = ParsedPage(gml.report(data, asia, strengths=all_of_them, check=False).html)
     assert "weaker edges too" not in text.text("strengths")

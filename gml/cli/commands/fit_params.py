@@ -140,8 +140,8 @@ def command(
     refused. A CPDAG gets the tables of one of its DAGs.
     With --update or --forget, GRAPH is a model and DATA has the rows to add to it, or to take away
     from it: the tables become those of all rows, fitted at once as the model was.
-    With --missing em, and for --hidden nodes, which are no columns of DATA, what was seen of each
-    row is made as likely as can be; values are assumed to be missing at random.
+    With --missing em, and for --hidden nodes, which are not columns of DATA, the parameters are
+    those under which what was seen is most likely; values are assumed to be missing at random.
     """
     from gml.formats.losses import TABLES_ONLY, warn_of_loss
     from gml.formats.models import write_cpt_folder

@@ -36,13 +36,13 @@ def command(name: str | None, out: TextOutput) -> None:
     exit-codes: what there is to choose from, as gml itself knows it; as JSON for programs.
     """
     from gml.cli.main import COMMANDS
-    from gml.verbs.help import TOPICS, help
+    from gml.verbs.help import OTHER_NAMES, TOPICS, help
 
     if name is None:
         out.write(*_overview())
     elif name in COMMANDS:
         out.write(*_of_command(name))
-    elif name in TOPICS:
+    elif name in TOPICS or name in OTHER_NAMES:
         topic = help(name)
         out.write(topic.text, topic.facts())
     else:

@@ -44,8 +44,8 @@ _MOST_DRAWS = 10_000
     "--draws",
     type=WholeRange(min=1, max=_MOST_DRAWS),
     metavar="N",
-    help="Multiple imputation: write N files, OUT.1.csv and so on, each drawn with parameters of "
-    "its own, which EM fits to a bootstrap sample of the rows.",
+    help="Multiple imputation: write N files, OUT.1.csv and so on (of one draw OUT.1.csv, too), "
+    "each drawn with parameters of its own, which EM fits to a bootstrap sample of the rows.",
 )
 @click.option(
     "--cells",
@@ -87,9 +87,11 @@ def command(
     """Fill the missing values of DATA by MODEL, and write the table as CSV.
 
     Cells of columns that are nodes of MODEL are filled given all that their row has; everything
-    else stays as it is. Values are taken to be missing at random: that is, whether a value is
-    missing depends only on values that are there. One filled table pretends to know what it does
-    not: for standard errors use --draws, and pool the results (docs/imputation.md).
+    else stays as it is. A column that MODEL cut into intervals is filled with numbers, by what
+    MODEL keeps of those that it was fitted on. Values are taken to be missing at random: that is,
+    whether a value is missing depends only on values that are there. One filled table pretends to
+    know what it does not: for standard errors use --draws, and pool the results
+    (docs/imputation.md).
 
     Rows are read and written block by block, except that --draws holds the columns of MODEL in
     memory to fit them.
@@ -131,6 +133,8 @@ def _files(
     from gml.atomic import names_file
     from gml.formats.row_files import numbered_path
 
+    if cells == "-":
+        raise UsageError("--cells needs a file: standard output is for the filled table")
     if draws is None:
         return [(output, cells)]
     if not names_file(output):

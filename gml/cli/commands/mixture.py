@@ -106,7 +106,12 @@ def command(data: DataRequest, keywords: dict[str, Any], out: MixtureOutput) -> 
     from gml.verbs.mixture import mixture
 
     result = mixture(
-        data.path, threads=data.threads, asked=chosen_options(), **keywords, **data.reading
+        data.path,
+        threads=data.threads,
+        asked=chosen_options(),
+        before=out.refuse_unwritable,
+        **keywords,
+        **data.reading,
     )
     out.write(out.content_with(result))
     return exit_code(result)

@@ -28,7 +28,7 @@ hidden_option = keyword_options(
         multiple=True,
         metavar="H=3,G=2",
         callback=_split,
-        help="Nodes of GRAPH that are no columns of DATA, with how many levels each has.",
+        help="Nodes of GRAPH that are not columns of DATA, with how many levels each has.",
     ),
     heading=EM,
 )
@@ -40,7 +40,7 @@ limit_options = keyword_options(
         default=20,
         show_default=True,
         metavar="N",
-        help="Starts of EM, of whose ends the best counts.",
+        help="How many times EM starts; the best end is taken.",
     ),
     click.option(
         "--em-steps",

@@ -166,6 +166,9 @@ def _with_bounds(cpd: Cpd, estimates: Sequence[Array], level: float) -> Cpd:
         at_0, at_1 = cpd.table <= _AT_BOUNDARY, cpd.table >= 1 - _AT_BOUNDARY
         bounds[at_0, 1] = np.maximum(bounds[at_0, 1], leave[at_0])
         bounds[at_1, 0] = np.minimum(bounds[at_1, 0], 1 - leave[at_1])
+    # Samples start off the boundary, and may end a rounding error away from it.
+    bounds[..., 0] = np.minimum(bounds[..., 0], cpd.table)
+    bounds[..., 1] = np.maximum(bounds[..., 1], cpd.table)
     return replace(cpd, intervals=bounds)
 
 

@@ -105,6 +105,6 @@ def _require_nodes(graph: Graph, rows: Dataset, hidden: Mapping[str, int]) -> No
     ]
     if empty:
         raise DataError(
-            f"no values in column {listing(empty)}; leave it out of the data and name it with "
-            f"{parameter('hidden')}"
+            f"no values in column {listing(empty)}; leave it out ({parameter('exclude', empty)}), "
+            f"or let gml fit-params take it for a hidden node ({parameter('hidden')})"
         )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MixtureResult:
     """The model, whose last node is the class, and the mixtures that were fitted.
 
@@ -28,6 +28,14 @@ class MixtureResult:
     criterion: str
     rows: int | float
     complete: bool = True
+
+    def __repr__(self) -> str:
+        shape = "" if self.chosen.covariance is None else f" {self.chosen.covariance}"
+        found = f"{len(self.fits)} fitted" + ("" if self.complete else ", more were asked for")
+        return (
+            f"<MixtureResult: {classes_in_words(self.chosen.n_classes)}{shape} by "
+            f"{self.criterion}, of {found}>"
+        )
 
     if TYPE_CHECKING:
         # The package adds it to the class: pictures are above this room.

@@ -136,13 +136,18 @@ class ChosenScore(NamedTuple):
         """Whether no number may be a parent of a label."""
         return SCORES[self.name].labels_first
 
-    def limited(self, known: Knowledge, variables: Sequence[Variable]) -> Knowledge:
-        """Add what the score demands of graphs to what is known; contradictions are errors."""
+    def limited(
+        self, known: Knowledge, variables: Sequence[Variable], *, finds_dag: bool = False
+    ) -> Knowledge:
+        """Add what the score demands of graphs to what is known; contradictions are errors.
+
+        `finds_dag` says that a DAG is looked for, not a class of them.
+        """
         if not self.labels_first or len(kinds_of(variables)) < 2:
             return known
         reporter().tell(
-            f"{self.name} takes no number for a parent of a label: the tiers are labels < numbers, "
-            "and a class of DAGs is shown as its maximally oriented PDAG"
+            f"{self.name} takes no number for a parent of a label: the tiers are labels < numbers"
+            + (", and a class of DAGs is shown as its maximally oriented PDAG" * (not finds_dag))
         )
         return labels_before_numbers(known, variables, self.name)
 

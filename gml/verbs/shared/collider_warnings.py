@@ -18,10 +18,12 @@ def warn_of_contradictions(triples: Sequence[WeighedTriple], what: str) -> None:
         some = [triple for triple in changed if triple.by_knowledge is by_knowledge]
         broken = [shown_collider(triple) for triple in some if not triple.collider]
         made = [shown_collider(triple) for triple in some if triple.collider]
-        if broken:
-            reporter().warn(f"{why}; the weaker gave way, no collider: {', '.join(broken)}")
-        if made:
-            reporter().warn(f"{why}; the weaker gave way, a collider: {', '.join(made)}")
+        for shown, what in ((broken, "not colliders"), (made, "colliders")):
+            if shown:
+                reporter().warn(
+                    f"{why}; the weaker evidence gave way, and these are {what}: "
+                    + ", ".join(shown)
+                )
 
 
 def shown_collider(triple: WeighedTriple) -> str:

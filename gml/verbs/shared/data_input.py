@@ -320,7 +320,8 @@ def _other_ways(counter: Counter, many: Sequence[Variable], takes_numbers: str |
     if not numbers:
         return f"leave out what tells only rows apart ({parameter('exclude')})"
     cut = f"cut numbers with {parameter('bins')}"
-    if all(is_number_column(v.levels or (), decimal) for v in counter.variables):
+    are_labels = all(v.levels is not None for v in counter.variables)
+    if are_labels and all(is_number_column(v.levels or (), decimal) for v in counter.variables):
         if takes_numbers is None:
             takes_numbers = f"{test_of_numbers()}, {score_of_numbers()}"
     elif takes_numbers:
@@ -331,7 +332,13 @@ def _other_ways(counter: Counter, many: Sequence[Variable], takes_numbers: str |
 
 def _warn_of_constants(counter: Counter, *, numbers: bool) -> None:
     """Warn about columns with only one value, those of numbers too unless told otherwise."""
-    constant = [v.name for v in counter.variables if v.levels is not None and len(v.levels) < 2]
+    empty = [v.name for v in counter.variables if v.levels == ()]
+    if empty:
+        reporter().warn(
+            f"no values, so independent of everything: {listing(sorted(empty))}; leave out "
+            f"({parameter('exclude', sorted(empty))})"
+        )
+    constant = [v.name for v in counter.variables if v.levels is not None and len(v.levels) == 1]
     constant += _constant_numbers(counter) if numbers else []
     if constant:
         reporter().warn(

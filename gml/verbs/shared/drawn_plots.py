@@ -1,4 +1,4 @@
-"""Plots that are no graphs: matrices, traces of searches, strengths, held-out losses, tables."""
+"""Plots that are not graphs: matrices, traces of searches, strengths, held-out losses, tables."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def draw_classes(source: Any, node: str | None, theme: Theme) -> Picture:
     from gml.pictures.plots.classes import class_plot
     from gml.verbs.shared.model_input import require_directed
 
-    given = graph_to_draw(source)
+    given = graph_to_draw(getattr(source, "model", source))
     if given.model is None:
         raise UsageError(
             f"{parameter('kind', 'classes')} needs a model, as gml mixture makes it, and this has "

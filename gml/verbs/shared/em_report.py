@@ -52,7 +52,7 @@ def tell_report(report: EmReport, of: str = "") -> None:
 def summary_of(report: EmReport) -> str:
     """One line: how likely what was seen is, after how many steps, from how many starts."""
     starts = len(report.ends)
-    best = f", the best of {starts} starts, which {report.times_best} reached" * (starts > 1)
+    best = f", reached by {report.times_best} of {starts} starts" * (starts > 1)
     return (
         f"log-likelihood of what was seen {report.log_likelihood:.6f}, after "
         f"{counted(report.steps, 'step')} of EM{best}"

@@ -173,8 +173,8 @@ def require_by_em(scores: Sequence[ChosenScore], kinds: tuple[str, ...]) -> None
     others = [some.name for some in scores if some.name not in known]
     if others:
         raise UsageError(
-            f"{parameter('missing', EM)} and {parameter('hidden')}: incomplete rows have no score "
-            f"by {', '.join(others)}; use {', '.join(known)}"
+            f"incomplete rows ({parameter('missing', EM)}, or hidden nodes) have no score by "
+            f"{', '.join(others)}; use {', '.join(known)}"
         )
 
 

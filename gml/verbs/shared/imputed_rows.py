@@ -16,7 +16,7 @@ from gml.atomic import whole_file
 from gml.data.dataset import Dataset, code_type
 from gml.data.options import ReadOptions
 from gml.data.records import Records, open_records
-from gml.errors import UsageError, agreeing, counted, listing, place
+from gml.errors import DataError, agreeing, counted, listing, place
 from gml.ledger import wants_digest
 from gml.model.bayesnet import BayesNet
 from gml.model.evidence import circumstances
@@ -72,7 +72,10 @@ def listing_cells(
 def require_some_columns(net: BayesNet, names: Sequence[str], where: str) -> None:
     """Refuse a table that has nothing to do with the model."""
     if not any(name in net.names for name in names):
-        raise UsageError(f"{where} has no column that is a node of the model")
+        raise DataError(
+            f"{where} has no column that is a node of the model: it has {listing(names)}, and the "
+            f"model {listing(net.names)}"
+        )
 
 
 def csv_of_imputed(

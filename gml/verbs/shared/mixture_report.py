@@ -50,7 +50,7 @@ def tell(choice: Choice, best: MixtureFit, counts: Sequence[int]) -> None:
     """Say what was found, and warn of what is wrong with it."""
     model = "" if best.covariance is None else f", {best.covariance}"
     starts = len(best.ends)
-    reached = f", the best of {starts} starts, which {best.times_best} reached" * (starts > 1)
+    reached = f", reached by {best.times_best} of {starts} starts" * (starts > 1)
     reporter().tell(
         f"{classes_in_words(best.n_classes)}{model}: log-likelihood "
         f"{best.log_likelihood:.6f}, bic {best.bic:.6f}{reached}"

@@ -55,6 +55,12 @@ class OpenSearch:
             reporter().warn(f"stopped by {parameter('max_seconds')}: this is the best graph so far")
         for remark in self.score.remarks():
             reporter().warn(remark)
+        if not result.dag.n_edges and self.chosen is not None and self.chosen.name == "pnal":
+            reporter().warn(
+                "no edge is worth its price: pnal charges n^(-1/4) per parameter, far more than "
+                f"bic; {parameter('penalty', 0.1)} charges less, and gml hc with "
+                f"{parameter('missing', 'em')} compares by bic"
+            )
         if self.counter is None:
             return result
         learning = self.learning.also(
@@ -146,7 +152,7 @@ class SearchRequest:
         names = [variable.name for variable in counter.variables]
         known = known_of(names, knowledge, require, forbid, tiers)
         chosen = self.chosen.for_columns(counter.variables)
-        known = chosen.limited(known, counter.variables)
+        known = chosen.limited(known, counter.variables, finds_dag=self.command == "hc")
         settings = {"score": chosen.name, "max_parents": self.max_parents}
         learning = learned_by(
             self.command, counter, settings, known, self.asked, rows=rows_counted(counter)

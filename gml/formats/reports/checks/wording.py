@@ -64,6 +64,9 @@ def _counted_checks(counts: Mapping[str, int], failures: Sequence[Check], alpha:
         )
         verb = "fails" if counts[FAIL] == 1 else "fail"
         said = f"{counts[FAIL]} of {counted(total, 'check')} {verb} {alpha}: {', '.join(by_family)}"
+    elif 2 * counts[INSUFFICIENT] > total:
+        made = counted(total - counts[INSUFFICIENT], "check")
+        said = f"none of the {made} that could be made fails {alpha}, but most could not"
     else:
         said = f"none of {counted(total, 'check')} fails {alpha}"
     asides = [counted(counts[WARN], "warning")] if counts[WARN] else []

@@ -23,7 +23,7 @@ _BINS = 24
 def engine_of(net: BayesNet | MarkovNet, checked: CheckedData, threads: int | None) -> Counter:
     """Return the engine over the rows; columns of numbers in the model have the numbers in them.
 
-    A check reads such columns as text, in which cells that are no numbers can be told; here these
+    A check reads such columns as text, in which cells that are not numbers can be told; here these
     are missing.
     """
     rows = checked.counter.rows()
