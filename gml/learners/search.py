@@ -44,7 +44,11 @@ class SearchResult:
 
 
 class Step(NamedTuple):
-    """A move: phase, kind, its edge source → target, other nodes, its gain, the score after it."""
+    """A move: phase, kind, its edge source → target, other nodes, its gain, the score after it.
+
+    A search of structural EM also has the number of its start and of its round there; any other
+    has 0.
+    """
 
     phase: str
     move: str
@@ -53,6 +57,8 @@ class Step(NamedTuple):
     others: tuple[str, ...]
     gain: float
     score: float
+    start: int = 0
+    round: int = 0
 
 
 Trace = Callable[[Step], None]

@@ -67,12 +67,20 @@ def _way_out() -> str:
     return f"{parameter('method', 'bayes')} draws on the other rows"
 
 
+class NoEstimate(Exception):
+    """Some regression has no estimate of highest likelihood; another graph may have them all."""
+
+
+class TooFewRows(NoEstimate, CannotAnswer):
+    """Configurations of labels have fewer rows than a regression needs."""
+
+
 def too_few_rows(
     variable: Variable, n_configs: int, least: int, where: str, rows: float
-) -> CannotAnswer:
+) -> TooFewRows:
     """Say that configurations have fewer rows than a regression needs: how many, and the first."""
     have = "has" if n_configs == 1 else "have"
-    return CannotAnswer(
+    return TooFewRows(
         f"{counted(n_configs, 'configuration')} of the labels of {quote(variable.name)} {have} "
         f"fewer than the {least} rows that a regression needs, the first{where} only {rows:g}; "
         f"{_way_out()}"

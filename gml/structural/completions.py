@@ -9,8 +9,8 @@ the row, so that the shares of such a group are exact but for one draw.
 
 Numbers that are missing have a normal distribution given those of the row. They become 2r points at
 μ ± √r·Fᵢ, for the r columns of a factor with F Fᵀ = Σ: their mean and covariance are μ and Σ, and
-Gaussian scores ask for no more (the sigma points of Julier & Uhlmann 1997). Rows of networks of
-labels and numbers that lack numbers are draws.
+Gaussian scores ask for no more (the sigma points of Julier & Uhlmann 1997). Rows of labels and
+numbers together are those of mixed_completions.py.
 
 Rows are taken in the order of their values: draws depend on the seed and on these alone.
 """
@@ -33,9 +33,10 @@ from gml.model.gaussian import condition, means_of_rows
 from gml.model.network import CPT, Network
 from gml.model.posterior import posterior_rows
 from gml.name_order import NameOrder
-from gml.progress import reporter
+from gml.progress import Deadline, reporter
 from gml.resources import budget_in_force, require_memory
 from gml.stopping import check_stopped
+from gml.structural.mixed_completions import CompletedRow, completed_rows
 
 MOST_POINTS = 64
 """Complete rows that an incomplete one becomes, at the most, where it has labels missing."""
@@ -54,10 +55,21 @@ class Completion(NamedTuple):
     drawn: int | float
 
 
+class OutOfTime(Exception):
+    """There was no time to complete all rows."""
+
+
 def completed(
-    net: Network, rows: Dataset, *, most_points: int = MOST_POINTS, seed: int = 0
+    net: Network,
+    rows: Dataset,
+    *,
+    most_points: int = MOST_POINTS,
+    seed: int = 0,
+    deadline: Deadline | None = None,
 ) -> Completion:
     """Complete the rows of a table by a network over its columns, fitted to it.
+
+    Raises OutOfTime after the deadline: a part of the rows would say something else.
 
     Examples
     --------
@@ -78,21 +90,29 @@ def completed(
     whole = ~gaps.any(axis=1)
     cells = np.column_stack([column[firsts].astype(np.float64) for column in columns])
     blocks, weights = [cells[whole]], [counts[whole].astype(np.float64)]
-    points_of = _points_of(net, names, cells, gaps, most_points, seed)
+    if net.is_mixed:
+        by_elimination = _Draws(net, names, cells, most_points, seed)
+        found = completed_rows(
+            net,
+            variables,
+            [column[firsts] for column in columns],
+            counts,
+            lambda row, holes: by_elimination(row, holes)[0],
+            most_points=most_points,
+            seed=seed,
+        )
+    else:
+        found = _one_by_one(net, names, cells, gaps, most_points, seed)
     drawn, room, budget = 0, 0, budget_in_force()
-    incomplete = np.flatnonzero(~whole)
-    for done, row in enumerate(incomplete.tolist(), start=1):
-        check_stopped()
-        holes = np.flatnonzero(gaps[row])
-        (values, shares), is_drawn = points_of(row, holes)
-        own = np.repeat(cells[row][None], len(values), axis=0)
-        own[:, holes] = values
-        room += own.nbytes
+    limit = deadline or Deadline()
+    for one in found:
+        if limit.passed:
+            raise OutOfTime
+        room += one.cells.nbytes
         require_memory(2 * room, budget, "the ways in which incomplete rows may be complete")
-        blocks.append(own)
-        weights.append(shares * float(counts[row]))
-        drawn += int(counts[row]) if is_drawn else 0
-        reporter().advance("completing rows", done, len(incomplete))
+        blocks.append(one.cells)
+        weights.append(one.shares * float(counts[one.row]))
+        drawn += int(counts[one.row]) if one.is_drawn else 0
     table = np.concatenate(blocks)
     units, unit = fractional_weights(np.concatenate(weights))
     dataset = Dataset(
@@ -110,6 +130,27 @@ def _column(variable: Variable, values: NDArray[np.float64]) -> NDArray[Any]:
     return values.astype(code_type(len(variable.levels)))
 
 
+def _one_by_one(
+    net: Network,
+    names: Sequence[str],
+    cells: NDArray[np.float64],
+    gaps: NDArray[np.bool_],
+    most_points: int,
+    seed: int,
+) -> Iterator[CompletedRow]:
+    """Complete the rows that lack something."""
+    points_of = _points_of(net, names, cells, gaps, most_points, seed)
+    incomplete = np.flatnonzero(gaps.any(axis=1)).tolist()
+    for done, row in enumerate(incomplete, start=1):
+        check_stopped()
+        holes = np.flatnonzero(gaps[row])
+        (values, shares), is_drawn = points_of(row, holes)
+        own = np.repeat(cells[row][None], len(values), axis=0)
+        own[:, holes] = values
+        yield CompletedRow(row, own, shares, is_drawn)
+        reporter().advance("completing rows", done, len(incomplete))
+
+
 def _points_of(
     net: Network,
     names: Sequence[str],
@@ -121,8 +162,6 @@ def _points_of(
     """What completes a row, given its number and its holes."""
     if net.is_gaussian:
         return _SigmaPoints(net, names, cells, gaps)
-    if net.is_mixed:
-        return _Draws(net, names, cells, most_points, seed)
     return _States(net, names, cells, gaps, most_points, seed)
 
 

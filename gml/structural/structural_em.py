@@ -7,24 +7,29 @@ maximised is the score of the observed data: a graph is taken only if this rises
 2⁻²⁰ nats, and the last one that did is the answer. So where completions are draws, a bad draw costs
 a round at the most. What comes out depends on the model that completes the first rows. There are
 two, unless the caller has one: a forest (available_forest.py) and a graph without edges. Neither is
-an answer itself, the first graph that is learned is taken as it is; of the two ends the better one
-counts, that of the forest if they are equal.
+an answer itself: the first graph that is learned is taken as it is, if it can be fitted. Of the two
+ends the better one counts, that of the forest if they are equal.
+
+A graph whose regressions the rows do not determine is worth −∞; a prior of one row then makes the
+model that completes them. Time is looked at before each round and within completions, searches and
+climbs of EM: where it is up, the best graph so far is the answer, and not complete.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from gml.data.dataset import Dataset
+from gml.errors import CannotAnswer
 from gml.graph.equivalence import equivalence_class
 from gml.graph.graph import Graph
 from gml.learners.search import SearchResult
 from gml.model.bayesnet import BayesNet
 from gml.progress import Deadline, reporter
-from gml.scores.base import RESOLUTION
-from gml.structural.completions import completed
+from gml.scores.base import RESOLUTION, DecomposableScore, rounded
+from gml.structural.completions import OutOfTime, completed
 
 MOST_ROUNDS = 100
 
@@ -35,6 +40,24 @@ class Fitted(NamedTuple):
     net: BayesNet
     score: float
     log_likelihood: float
+    flaw: str | None = None
+    """Why the graph is worth −∞, if it is; the model then has a prior."""
+    in_time: bool = True
+    """False if time was up before EM had climbed to its end."""
+
+
+class Learned(NamedTuple):
+    """What a search found, and the score that it searched by."""
+
+    search: SearchResult
+    by: DecomposableScore
+
+
+class Learn(Protocol):
+    """A search on complete rows with weights, beginning with a DAG if it can do that."""
+
+    def __call__(self, rows: Dataset, /, begin: Graph | None, *, start: int, round: int) -> Learned:
+        """Learn; the numbers say which search this is, from 1."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +81,10 @@ class StructuralResult:
     search: SearchResult
     fitted: Fitted
     rounds: tuple[Round, ...]
+    start: int
+    """The number of the start that led there."""
+    by: DecomposableScore | None
+    """The score by which the graph was learned; None if time was up before that."""
 
     @property
     def complete(self) -> bool:
@@ -67,55 +94,96 @@ class StructuralResult:
 
 def structural_em(
     rows: Dataset,
-    first: Graph,
-    learn: Callable[[Dataset, Graph | None], SearchResult],
+    firsts: Sequence[Callable[[], Graph]],
+    learn: Learn,
     fit: Callable[[Graph], Fitted],
     *,
+    shown: Callable[[Graph], Graph],
     seed: int = 0,
     deadline: Deadline | None = None,
 ) -> StructuralResult:
-    """Learn a graph from incomplete rows.
+    """Learn a graph from incomplete rows, from several starts.
 
     Parameters
     ----------
     rows
         The table, with gaps.
-    first
-        The DAG that the first rows are completed by.
+    firsts
+        What make the DAGs that the first rows are completed by.
     learn
-        Learns from complete rows with weights, beginning with a DAG if the search can do that.
+        Learns from complete rows with weights.
     fit
         Fits a DAG to the incomplete rows by EM, and scores it on what was observed.
+    shown
+        The graph that stands for a DAG in the answer, if time is up before anything is learned.
     """
     limit = deadline or Deadline()
-    best = fit(first)
-    found = SearchResult(first, first, best.score, 0, complete=False)
-    families, steps = 0, 0
-    rounds: list[Round] = []
-    ended = False
-    while len(rounds) < MOST_ROUNDS and not (limit.passed and rounds):
-        completion = completed(best.net, rows, seed=seed)
-        learned = learn(completion.rows, found.dag if rounds else None)
-        families, steps = families + learned.families, steps + learned.steps
-        if rounds and equivalence_class(learned.dag) == equivalence_class(found.dag):
-            ended = learned.complete
+    ends: list[StructuralResult] = []
+    for number, first in enumerate(firsts, start=1):
+        if ends and limit.passed:
             break
-        fitted = fit(learned.dag)
-        taken = not rounds or fitted.score > best.score + RESOLUTION
-        rounds.append(
-            Round(fitted.score, learned.score, learned.graph.n_edges, taken, completion.drawn)
+        climb = _Rounds(rows, learn, fit, shown, number, seed, limit)
+        ends.append(climb.from_first(first()))
+    best = max(ends, key=lambda end: rounded(end.search.score))
+    if best.fitted.flaw is not None:
+        raise CannotAnswer(
+            f"no graph that was learned can be fitted to these rows: {best.fitted.flaw}"
         )
-        reporter().note(
-            f"structural EM, round {len(rounds)}: {learned.graph.n_edges} edges, score "
-            f"{fitted.score:.6f} on what was observed{'' if taken else ', not taken'}"
-        )
-        if not taken:
-            ended = True
-            break
-        best, found = fitted, learned
-        if not learned.complete:
-            break
-    result = replace(
-        found, score=best.score, families=families, steps=steps, complete=ended or not rounds
-    )
-    return StructuralResult(result, best, tuple(rounds))
+    complete = len(ends) == len(firsts) and all(end.complete for end in ends)
+    return replace(best, search=replace(best.search, complete=complete))
+
+
+@dataclass
+class _Rounds:
+    """One start of structural EM."""
+
+    rows: Dataset
+    learn: Learn
+    fit: Callable[[Graph], Fitted]
+    shown: Callable[[Graph], Graph]
+    start: int
+    seed: int
+    limit: Deadline
+
+    def from_first(self, first: Graph) -> StructuralResult:
+        """Complete rows, learn and fit until the graph stays, or the score does not rise."""
+        best = self.fit(first)
+        found = SearchResult(self.shown(first), first, best.score, 0)
+        by: DecomposableScore | None = None
+        families, steps = 0, 0
+        rounds: list[Round] = []
+        ended = False
+        while len(rounds) < MOST_ROUNDS and not self.limit.passed:
+            try:
+                completion = completed(best.net, self.rows, seed=self.seed, deadline=self.limit)
+            except OutOfTime:
+                break
+            learned, score = self.learn(
+                completion.rows,
+                found.dag if rounds else None,
+                start=self.start,
+                round=len(rounds) + 1,
+            )
+            families, steps = families + learned.families, steps + learned.steps
+            if rounds and equivalence_class(learned.dag) == equivalence_class(found.dag):
+                ended = learned.complete
+                break
+            fitted = self.fit(learned.dag)
+            taken = fitted.flaw is None and (not rounds or fitted.score > best.score + RESOLUTION)
+            rounds.append(
+                Round(fitted.score, learned.score, learned.graph.n_edges, taken, completion.drawn)
+            )
+            reporter().note(
+                f"structural EM, start {self.start}, round {len(rounds)}: "
+                f"{learned.graph.n_edges} edges, score {fitted.score:.6f} on what was observed"
+                f"{'' if taken else ', not taken'}"
+            )
+            if not taken:
+                ended = learned.complete and fitted.in_time
+                break
+            best, found, by = fitted, learned, score
+            if not learned.complete:
+                break
+        ended = ended or len(rounds) == MOST_ROUNDS
+        result = replace(found, score=best.score, families=families, steps=steps, complete=ended)
+        return StructuralResult(result, best, tuple(rounds), self.start, by)

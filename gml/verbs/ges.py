@@ -8,6 +8,7 @@ from typing import Any
 
 from gml.data.options import names_of
 from gml.errors import UsageError, parameter, quote, unknown_name
+from gml.graph.equivalence import equivalence_class
 from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
 from gml.learners import ges as learner
@@ -118,7 +119,7 @@ def ges(
         )
     with tracing(trace) as told:
 
-        def learn(search: OpenSearch, start: Graph | None) -> SearchResult:
+        def learn(search: OpenSearch, start: Graph | None, told: Trace | None) -> SearchResult:
             return learner.ges(
                 search.score,
                 phases=phases,
@@ -134,6 +135,13 @@ def ges(
 
         if request.keeps_missing:
             read = request.open_incomplete(knowledge, require, forbid, tiers)
-            return search_incomplete(read, learn, seed=seed, threads=threads)
+            return search_incomplete(
+                read,
+                learn,
+                shown=lambda dag: equivalence_class(dag, read.knowledge),
+                seed=seed,
+                threads=threads,
+                trace=told,
+            )
         search = request.open(knowledge, require, forbid, tiers)
-        return search.finished(learn(search, None))
+        return search.finished(learn(search, None, told))

@@ -22,6 +22,7 @@ from gml.verbs.shared.knowledge_input import Arcs, Tiers
 from gml.verbs.shared.recording import records_keywords
 from gml.verbs.shared.score_search import (
     OpenSearch,
+    ReadSearch,
     request_search,
     require_restarts,
     tracing,
@@ -114,7 +115,10 @@ def hc(
     begin = None if start is None else given_graph(start)
     with tracing(trace) as told:
 
-        def learn(search: OpenSearch, start: Graph | None) -> SearchResult:
+        def shown(search: OpenSearch | ReadSearch, dag: Graph) -> Graph:
+            return equivalence_class(dag, search.knowledge) if cpdag else dag
+
+        def learn(search: OpenSearch, start: Graph | None, told: Trace | None) -> SearchResult:
             if begin is not None:
                 begin.require_columns(search.score.names)
             result = hill_climb(
@@ -129,13 +133,18 @@ def hc(
                 deadline=search.deadline,
                 trace=told,
             )
-            if cpdag:
-                return replace(result, graph=equivalence_class(result.dag, search.knowledge))
-            return result
+            return replace(result, graph=shown(search, result.dag)) if cpdag else result
 
-        first = None if begin is None else begin.graph
         if request.keeps_missing:
             read = request.open_incomplete(knowledge, require, forbid, tiers)
-            return search_incomplete(read, learn, seed=seed, threads=threads, start=first)
+            return search_incomplete(
+                read,
+                learn,
+                shown=lambda dag: shown(read, dag),
+                seed=seed,
+                threads=threads,
+                start=begin,
+                trace=told,
+            )
         search = request.open(knowledge, require, forbid, tiers)
-        return search.finished(learn(search, first))
+        return search.finished(learn(search, None if begin is None else begin.graph, told))

@@ -9,7 +9,9 @@ parents times their table), and given these all its numbers are normal.
 A node that was not seen, with nothing seen below it, does not matter for what was seen: it is left
 out with its family, row by row. The likelihood is the same, less is missing, and so EM takes fewer
 steps to the same place (Meng & van Dyk 1997, JRSS B 59:511). Sums that say how rows would fall if
-they were complete include such families (`keep_barren`).
+they were complete include such families (`keep_barren`). Who asks for the joint distribution of
+what a row lacks has childless labels enumerated as well (`leaves_apart=False`), and may leave out
+rows with a component of too many configurations.
 
 In a network of numbers alone, if it is not large, the holes of a row are taken together where that
 makes fewer groups of rows: there is nothing to enumerate, and the larger are the products of
@@ -18,6 +20,7 @@ matrices.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -44,6 +47,8 @@ class Work(NamedTuple):
     blocks: tuple[Block, ...]
     whole_numbers: tuple[NDArray[np.bool_], ...]
     whole_labels: tuple[NDArray[np.bool_], ...]
+    left_out: NDArray[np.bool_]
+    """Rows with a component of too many configurations, which is in no block."""
 
 
 def work_of(
@@ -51,10 +56,12 @@ def work_of(
     rows: NumberRows,
     *,
     keep_barren: bool = False,
+    leaves_apart: bool = True,
+    most_configs: int | None = None,
     max_memory: int | None = None,
 ) -> Work:
     """Plan the E-steps for some rows."""
-    plan = _Plan(families)
+    plan = _Plan(families, leaves_apart)
     unseen = np.hstack([~rows.seen, rows.codes == MISSING])
     patterns, of_row = distinct_patterns(unseen)
     kinds = plan.kinds(
@@ -65,7 +72,11 @@ def work_of(
     starts = np.searchsorted(of_row[by_pattern], np.arange(len(patterns) + 1))
     cut = Blocks(families, rows)
     blocks: list[Block] = []
+    left_out = np.zeros(len(patterns), dtype=bool)
     for touched in sorted(kinds):
+        if most_configs is not None and plan.n_configs(touched) > most_configs:
+            left_out[kinds[touched]] = True
+            continue
         own = np.concatenate([by_pattern[starts[k] : starts[k + 1]] for k in kinds[touched]])
         blocks += cut.of(touched, np.sort(own), max_memory)
     whole: list[NDArray[np.bool_]] = [
@@ -78,13 +89,13 @@ def work_of(
         for node in plan.nodes(touched):
             whole[node] &= ~taken[of_row]
     n_numbers = len(families.numbers)
-    return Work(tuple(blocks), tuple(whole[:n_numbers]), tuple(whole[n_numbers:]))
+    return Work(tuple(blocks), tuple(whole[:n_numbers]), tuple(whole[n_numbers:]), left_out[of_row])
 
 
 class _Plan:
     """Finds components, with nodes as bits: numbers first, then labels."""
 
-    def __init__(self, families: Families) -> None:
+    def __init__(self, families: Families, leaves_apart: bool) -> None:
         self._n_numbers = len(families.numbers)
         self._sizes = [family.n_levels for family in families.labels]
         shift = self._n_numbers
@@ -96,7 +107,9 @@ class _Plan:
             sum(1 << (shift + k) for k in (*f.labels, f.child)) for f in families.labels
         ]
         parents = {k for f in families.all for k in f.labels}
-        self._childless = sum(1 << (shift + k) for k in range(len(self._sizes)) if k not in parents)
+        self._childless = sum(
+            1 << (shift + k) for k in range(len(self._sizes)) if leaves_apart and k not in parents
+        )
         n_nodes = shift + len(self._sizes)
         every = [*self._number_bits, *self._label_bits]
         self._families_of = [
@@ -118,6 +131,10 @@ class _Plan:
         """The children of all families that are touched."""
         labels = (*touched.tables, *touched.leaves)
         return [*touched.numbers, *(self._n_numbers + k for k in labels)]
+
+    def n_configs(self, touched: Touched) -> int:
+        """How many configurations of its labels a component has."""
+        return math.prod(self._sizes[k] for k in touched.labels)
 
     def kinds(self, unseen: Sequence[int], *, keep_barren: bool) -> dict[Touched, list[int]]:
         """Which components there are, and in which of some patterns of holes each occurs."""

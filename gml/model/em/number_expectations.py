@@ -62,16 +62,25 @@ class Expectation:
         rows: NumberRows,
         *,
         keep_barren: bool = False,
+        leaves_apart: bool = True,
+        most_configs: int | None = None,
         threads: int = 1,
         max_memory: int | None = None,
     ) -> None:
         self._families = families
         self._rows = rows
         self._threads = threads
-        self._work = work_of(families, rows, keep_barren=keep_barren, max_memory=max_memory)
-        self.seen = _seen_sums(families, rows, self._work)
+        self.work = work_of(
+            families,
+            rows,
+            keep_barren=keep_barren,
+            leaves_apart=leaves_apart,
+            most_configs=most_configs,
+            max_memory=max_memory,
+        )
+        self.seen = _seen_sums(families, rows, self.work)
         """The sums over families that were seen whole."""
-        self._tasks = _tasks(self._work.blocks)
+        self._tasks = _tasks(self.work.blocks)
         require_memory(
             (len(self._tasks) + 2) * self.seen.n_bytes, max_memory, "the sums of all families"
         )
@@ -84,7 +93,7 @@ class Expectation:
     @property
     def is_complete(self) -> bool:
         """Whether no row has a hole."""
-        return not self._work.blocks
+        return not self.work.blocks
 
     def __call__(self, at: Parameters) -> Statistics:
         """Return expected sums and the log-likelihood of what was seen, on the scales of rows."""

@@ -14,7 +14,7 @@ from gml.errors import CannotAnswer, DataError, GmlError, listing, parameter
 from gml.graph.graph import Graph
 from gml.kernel.blas import one_blas_thread
 from gml.model.bayesnet import BayesNet
-from gml.model.conditional_fit import SPARE_ROWS, too_few_rows
+from gml.model.conditional_fit import SPARE_ROWS, NoEstimate, too_few_rows
 from gml.model.em.climbing import Climb, Climbs, Collapsed, climb_from
 from gml.model.em.em_report import EmFit, EmReport, EmSettings, warn_of_left_out
 from gml.model.em.normal import normal_em
@@ -35,6 +35,10 @@ Array = NDArray[np.float64]
 
 # Copies of all sums: those of tasks, of parameters, and of the network.
 _COPIES = 8
+
+
+class CollapsedClimb(NoEstimate, DataError):
+    """The only climb came to regressions without errors, or without rows."""
 
 
 def fit_numbers(
@@ -192,7 +196,7 @@ def _collapsed(
         return CannotAnswer(
             f"all {len(climbs.all)} starts of EM collapsed, the first because {flaw}{way_out}"
         )
-    return DataError(f"{flaw}{way_out}")
+    return CollapsedClimb(f"{flaw}{way_out}")
 
 
 def _priors(

@@ -20,7 +20,7 @@ from gml.model.em.hidden_labels import order_of_levels
 from gml.model.em.number_families import Families, Parameters, Regressions, Statistics
 from gml.model.em.number_intervals import Intervals
 from gml.model.em.number_rows import NumberRows
-from gml.model.network import Cpd
+from gml.model.network import Cpd, Network
 
 Array = NDArray[np.float64]
 
@@ -154,6 +154,35 @@ def in_units(net: BayesNet, data: NumberRows) -> BayesNet:
         return replace(one, intercept=intercept, coefficients=tuple(slopes), sd=one.sd * scale)
 
     return _with_lines(net, line)
+
+
+def parameters_of(net: Network, families: Families, data: NumberRows) -> Parameters:
+    """The parameters of a network on the scales of some rows: `network` and `in_units` undone."""
+    place = {v.name: k for k, v in enumerate(families.number_variables)}
+    regressions = []
+    for variable, family in zip(families.number_variables, families.numbers, strict=True):
+        cpd = net.cpd(variable.name)
+        assert not isinstance(cpd, CPT)
+        rows = _turned(families.label_variables, family.labels, cpd.label_parents)
+        order = np.argsort([place[parent.name] for parent in cpd.number_parents])
+        scale, shift = data.scales[family.child], data.shifts[family.child]
+        shifts = np.array([data.shifts[k] for k in family.numbers])
+        scales = np.array([data.scales[k] for k in family.numbers])
+        terms, log_sd = np.empty((family.n_configs, family.n_terms)), np.empty(family.n_configs)
+        for row, line in zip(rows, cpd.regressions, strict=True):
+            slopes = np.array(line.coefficients)[order]
+            terms[row, 0] = math.fsum([line.intercept, -shift, *(slopes * shifts)]) / scale
+            terms[row, 1:] = slopes * (scales / scale)
+            log_sd[row] = math.log(line.sd) - math.log(scale)
+        regressions.append(Regressions(terms, log_sd))
+    tables = []
+    for variable, label in zip(families.label_variables, families.labels, strict=True):
+        cpd = net.cpd(variable.name)
+        assert isinstance(cpd, CPT)
+        table = np.empty_like(cpd.table)
+        table[_turned(families.label_variables, label.labels, cpd.parents)] = cpd.table
+        tables.append(table)
+    return Parameters(tuple(regressions), tuple(tables))
 
 
 def _with_lines(

@@ -99,6 +99,8 @@ class ChosenScore(NamedTuple):
     options: Mapping[str, Any]
     edge_penalty: float = 0.0
     by_kinds: Mapping[tuple[str, ...], str] | None = None
+    of_complete_rows: Mapping[tuple[str, ...], str] | None = None
+    """Among which they choose where nothing is missing, if EM has others."""
 
     def for_columns(self, variables: Sequence[Variable]) -> ChosenScore:
         """Return the score for such columns; if these choose it, say so where there are numbers."""
@@ -112,13 +114,26 @@ class ChosenScore(NamedTuple):
             what = f"{numbers} of {counted(len(variables), 'column')}"
             are = "is a number" if numbers == 1 else "are numbers"
             reporter().tell(
-                f"{what} {are}, so the score is {name} ({parameter('score')} chooses another)"
+                f"{what} {are}, so the score is {name}{self._why(kinds, name)} "
+                f"({parameter('score')} chooses another)"
             )
         return self._replace(name=name, by_kinds=None)
 
+    def _why(self, kinds: tuple[str, ...], name: str) -> str:
+        """Why EM has another score for such columns than complete rows have, if it has."""
+        usual = name if self.of_complete_rows is None else self.of_complete_rows.get(kinds, name)
+        if usual == name:
+            return ""
+        return (
+            f", not {usual} as without gaps: EM needs a distribution of the labels that are "
+            f"missing, and {usual} has none"
+        )
+
     def among(self, by_kinds: Mapping[tuple[str, ...], str]) -> ChosenScore:
-        """Let the columns choose among other scores, if they choose at all."""
-        return self if self.by_kinds is None else self._replace(by_kinds=by_kinds)
+        """Let the columns choose among the scores of EM, if they choose at all."""
+        if self.by_kinds is None:
+            return self
+        return self._replace(by_kinds=by_kinds, of_complete_rows=self.by_kinds)
 
     @property
     def takes_numbers(self) -> bool:

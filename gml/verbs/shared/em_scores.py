@@ -154,15 +154,19 @@ def prior_size(some: ChosenScore) -> float | None:
     return ess
 
 
+def price_of(some: ChosenScore, rows: float) -> float:
+    """Nats that a parameter costs; for bdeu, which has no such price, that of bic."""
+    price = _PRICES.get(some.name.partition("-")[0], _PRICES["bic"])(rows)
+    return price * float(some.options.get(PENALTY.name, PENALTY.default))
+
+
 def observed_score(some: ChosenScore, found: EmFit, rows: float, dag: Graph) -> float:
     """Return the score of a graph that was fitted to so many incomplete rows."""
     ess = prior_size(some)
     if ess is not None:
         value = cheeseman_stutz(found, ess)
     else:
-        price = _PRICES[some.name.partition("-")[0]](rows)
-        price *= some.options.get(PENALTY.name, PENALTY.default)
-        value = found.report.log_likelihood - price * found.report.n_parameters
+        value = found.report.log_likelihood - price_of(some, rows) * found.report.n_parameters
     return value - some.edge_penalty * dag.n_edges
 
 

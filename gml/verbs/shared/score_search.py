@@ -48,13 +48,7 @@ class OpenSearch:
 
     def finished(self, result: _Found, **found: Any) -> _Found:
         """Return a result that says how it was found; warns if time ran out."""
-        reporter().note(
-            f"score {result.score:.6f}, {result.steps} steps, {result.families} local scores"
-        )
-        if not result.complete:
-            reporter().warn(f"stopped by {parameter('max_seconds')}: this is the best graph so far")
-        for remark in self.score.remarks():
-            reporter().warn(remark)
+        _tell_end(result, self.score)
         if not result.dag.n_edges and self.chosen is not None and self.chosen.name == "pnal":
             reporter().warn(
                 "no edge is worth its price: pnal charges n^(-1/4) per parameter, far more than "
@@ -63,12 +57,29 @@ class OpenSearch:
             )
         if self.counter is None:
             return result
-        learning = self.learning.also(
-            score=result.score, scores_computed=result.families, steps=result.steps, **found
-        )
-        if not result.complete:
-            learning = learning.also(complete=False)
-        return described(result, self.counter, learning)
+        return _recorded(result, self.counter, self.learning, found)
+
+
+def _tell_end(result: SearchResult, score: DecomposableScore | None) -> None:
+    """Say how a search ended, and what is to be said of the score that it was by."""
+    reporter().note(
+        f"score {result.score:.6f}, {result.steps} steps, {result.families} local scores"
+    )
+    if not result.complete:
+        reporter().warn(f"stopped by {parameter('max_seconds')}: this is the best graph so far")
+    for remark in [] if score is None else score.remarks():
+        reporter().warn(remark)
+
+
+def _recorded(
+    result: _Found, counter: Counter, learning: Provenance, found: Mapping[str, Any]
+) -> _Found:
+    learning = learning.also(
+        score=result.score, scores_computed=result.families, steps=result.steps, **found
+    )
+    if not result.complete:
+        learning = learning.also(complete=False)
+    return described(result, counter, learning)
 
 
 @dataclass(frozen=True)
@@ -157,7 +168,7 @@ class SearchRequest:
         learning = learned_by(
             self.command, counter, settings, known, self.asked, rows=rows_counted(counter)
         )
-        return ReadSearch(counter, chosen, known, self.deadline, learning)
+        return ReadSearch(counter, chosen, known, self.deadline, learning, self.max_parents)
 
 
 @dataclass(frozen=True)
@@ -169,6 +180,7 @@ class ReadSearch:
     knowledge: Knowledge
     deadline: Deadline
     learning: Provenance
+    max_parents: int | None = None
 
     def over(self, counter: Counter | None) -> OpenSearch:
         """Make the score over the data, or over others with the same columns."""
@@ -176,6 +188,13 @@ class ReadSearch:
         return OpenSearch(
             score, self.knowledge, self.deadline, self.counter, self.learning, self.chosen
         )
+
+    def finished(
+        self, result: SearchResult, score: DecomposableScore | None, **found: Any
+    ) -> SearchResult:
+        """Return a result that says how it was found, by which score if there was one."""
+        _tell_end(result, score)
+        return _recorded(result, self.counter, self.learning, found)
 
 
 def request_search(

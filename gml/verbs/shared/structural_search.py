@@ -2,75 +2,181 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
+
+import numpy as np
 
 from gml.counts.memory import MemoryCounter
 from gml.data.column_kinds import kinds_of
 from gml.data.dataset import Dataset
+from gml.errors import CannotAnswer, listing, parameter, quote
 from gml.graph.graph import Graph
-from gml.learners.search import SearchResult
-from gml.model.em.fitting import EmSettings, fit_em
-from gml.scores.base import DecomposableScore, rounded
+from gml.learners.search import SearchResult, Step, Trace
+from gml.model.conditional_fit import NoEstimate
+from gml.model.em.fitting import EmFit, EmSettings, fit_em
 from gml.structural.available_forest import available_forest
-from gml.structural.structural_em import Fitted, structural_em
+from gml.structural.seen_families import FittableScore, SeenFamilies
+from gml.structural.structural_em import Fitted, Learned, structural_em
 from gml.verbs.shared.em_report import AT_RANDOM, tell_assumption
 from gml.verbs.shared.em_request import observing
-from gml.verbs.shared.em_scores import observed_score, prior_size, require_by_em
+from gml.verbs.shared.em_scores import observed_score, price_of, prior_size, require_by_em
+from gml.verbs.shared.graph_input import GivenGraph
 from gml.verbs.shared.score_search import OpenSearch, ReadSearch
 
-Learner = Callable[[OpenSearch, Graph | None], SearchResult]
+Learner = Callable[[OpenSearch, Graph | None, Trace | None], SearchResult]
 """Searches by an open score, beginning with a DAG if there is one and it can do that."""
 
 
 def search_incomplete(
-    read: ReadSearch, learn: Learner, *, seed: int, threads: int | None, start: Graph | None = None
+    read: ReadSearch,
+    learn: Learner,
+    *,
+    shown: Callable[[Graph], Graph],
+    seed: int,
+    threads: int | None,
+    start: GivenGraph | None = None,
+    trace: Trace | None = None,
 ) -> SearchResult:
-    """Learn from rows with gaps; where there are none after all, as from any other table."""
+    """Learn from rows with gaps; where there are none after all, as from any other table.
+
+    `shown` is what the search makes of a DAG for its answer.
+    """
     rows = read.counter.require_rows("structural EM")
+    begin = None if start is None else start.graph
     if not rows.missing:
         opened = read.over(None)
-        return opened.finished(learn(opened, start))
+        return opened.finished(learn(opened, begin, trace))
     require_by_em([read.chosen], kinds_of(rows.variables))
     tell_assumption()
-    rows = observing(rows)
-    ess = prior_size(read.chosen)
-    settings = EmSettings(
-        restarts=1,
+    asked = _Asked(read, learn, observing(rows), seed, threads, trace)
+    asked.require_fit()
+    if start is None:
+        firsts = [asked.forest, asked.without_edges]
+    else:
+        start.require_columns(rows.names)
+        firsts = [asked.given(start)]
+    found = structural_em(
+        asked.rows,
+        firsts,
+        asked.learned,
+        asked.fitted,
+        shown=shown,
         seed=seed,
         deadline=read.deadline,
-        information=False,
-        expected_counts=ess is not None,
     )
-    prior: dict[str, Any] = {} if ess is None else {"method": "bayes", "ess": ess}
-    n = rows.in_rows(rows.n)
-    searches: list[OpenSearch] = []
-
-    def learn_completed(completion: Dataset, begin: Graph | None) -> SearchResult:
-        counter = MemoryCounter(completion.select(rows.names), threads=threads)
-        searches.append(read.over(counter))
-        return learn(searches[-1], begin or start)
-
-    def fit(dag: Graph) -> Fitted:
-        found = fit_em(dag, rows, settings=settings, threads=threads, **prior)
-        score = observed_score(read.chosen, found, n, dag)
-        return Fitted(found.net, score, found.report.log_likelihood)
-
-    def score_of(some: Dataset) -> DecomposableScore:
-        return read.over(MemoryCounter(some, threads=1)).score
-
-    empty = Graph.from_edges(list(rows.names), [], kind="dag")
-    firsts = [available_forest(rows, score_of), empty] if start is None else [start]
-    ends = [
-        structural_em(rows, first, learn_completed, fit, seed=seed, deadline=read.deadline)
-        for first in firsts
-    ]
-    found = max(ends, key=lambda end: rounded(end.search.score))
-    rounds: list[dict[str, Any]] = [asdict(one) for one in found.rounds]
     about = {
         "missing": AT_RANDOM,
         "log_likelihood": found.fitted.log_likelihood,
-        "rounds": rounds,
+        "start": found.start,
+        "rounds": [asdict(one) for one in found.rounds],
     }
-    return searches[-1].finished(found.search, structural_em=about)
+    return read.finished(found.search, found.by, structural_em=about)
+
+
+@dataclass
+class _Asked:
+    """What structural EM asks for: searches, fits and first graphs."""
+
+    read: ReadSearch
+    learn: Learner
+    rows: Dataset
+    seed: int
+    threads: int | None
+    trace: Trace | None
+    seen: SeenFamilies = field(init=False)
+    counter: MemoryCounter = field(init=False)
+    begin: Graph | None = field(init=False, default=None)
+    """Where searches begin, unless they have a graph already."""
+
+    def __post_init__(self) -> None:
+        self.counter = MemoryCounter(self.rows, threads=self.threads)
+        self.seen = SeenFamilies(self.counter)
+
+    def require_fit(self) -> None:
+        """Refuse required edges that leave a number without regressions: no graph has a score."""
+        for child, parents in self._unfit(self.without_edges()):
+            raise CannotAnswer(
+                f"{quote(child)} given {listing(parents)}, which is required: too few rows with "
+                "all of it were seen in a group of the labels, so no graph has a score; leave out "
+                f"what requires it ({parameter('require')})"
+            )
+
+    def _unfit(self, dag: Graph) -> list[tuple[str, list[str]]]:
+        """Families of a DAG that cannot be fitted to what was seen."""
+        if len(kinds_of(self.rows.variables)) < 2:
+            return []
+        place = [self.rows.index(name) for name in dag.names]
+        sets = [tuple(sorted(parents)) for parents in dag.parent_sets()]
+        families = [(place[j], tuple(place[i] for i in some)) for j, some in enumerate(sets)]
+        return [
+            (dag.names[j], [dag.names[i] for i in sets[j]])
+            for j in np.flatnonzero(~self.seen.fit(families)).tolist()
+        ]
+
+    def given(self, start: GivenGraph) -> Callable[[], Graph]:
+        """The graph of the caller; searches begin there if it can be fitted."""
+        dag = self.read.chosen.dag_of(start, self.rows.variables)
+        self.begin = None if self._unfit(dag) else start.graph
+        return lambda: dag
+
+    def forest(self) -> Graph:
+        """What pairs of columns say."""
+        return available_forest(
+            self.counter,
+            self.rows,
+            lambda n: price_of(self.read.chosen, n),
+            knowledge=self.read.knowledge,
+            max_parents=self.read.max_parents,
+            edge_penalty=self.read.chosen.edge_penalty,
+            deadline=self.read.deadline,
+        )
+
+    def without_edges(self) -> Graph:
+        """No edges but those that are required."""
+        arcs = [(a, "-->", b) for a, b in self.read.knowledge.require]
+        return Graph.from_edges(list(self.rows.names), arcs, kind="dag")
+
+    def learned(
+        self, completion: Dataset, begin: Graph | None, *, start: int, round: int
+    ) -> Learned:
+        """Search on completed rows."""
+        counter = MemoryCounter(completion.select(self.rows.names), threads=self.threads)
+        opened = self.read.over(counter)
+        if len(kinds_of(self.rows.variables)) > 1:
+            opened = replace(opened, score=FittableScore(opened.score, self.seen))
+        told: Trace | None = None
+        if self.trace is not None:
+            trace = self.trace
+
+            def told(step: Step) -> None:
+                trace(step._replace(start=start, round=round))
+
+        return Learned(self.learn(opened, begin or self.begin, told), opened.score)
+
+    def fitted(self, dag: Graph) -> Fitted:
+        """Fit by EM, with a prior of one row where there is no other estimate."""
+        ess = prior_size(self.read.chosen)
+        prior: dict[str, Any] = {} if ess is None else {"method": "bayes", "ess": ess}
+        flaw: str | None = None
+        try:
+            found = self._fit(dag, prior)
+        except NoEstimate as error:
+            found = self._fit(dag, {"method": "bayes"})
+            score, flaw = -math.inf, str(error)
+        else:
+            score = observed_score(self.read.chosen, found, self.rows.in_rows(self.rows.n), dag)
+        report = found.report
+        return Fitted(found.net, score, report.log_likelihood, flaw, report.in_time)
+
+    def _fit(self, dag: Graph, prior: dict[str, Any]) -> EmFit:
+        settings = EmSettings(
+            restarts=1,
+            seed=self.seed,
+            deadline=self.read.deadline,
+            information=False,
+            expected_counts=prior_size(self.read.chosen) is not None,
+        )
+        return fit_em(dag, self.rows, settings=settings, threads=self.threads, **prior)
