@@ -308,6 +308,11 @@ class CounterTest(IndependenceTest):
         self._threads = threads
         self.names = tuple(variable.name for variable in counter.variables)
 
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The values of all options, given or not."""
+        return self._options
+
 
 class PValueTest(CounterTest):
     """Judges by the p-value."""

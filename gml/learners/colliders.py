@@ -191,7 +191,7 @@ class _Search:
             sets = kernel.active().ConditioningSets(
                 self._skeleton.adjacent, self._tiers, array, size
             )
-            for which, first, count in blocks(sets.totals):
+            for which, first, count in blocks(sets.totals, self._asker.most_at_once):
                 if self._deadline.passed:
                     self.complete = False
                     return

@@ -33,6 +33,7 @@ from gml.graph.orientation import Matrix, Reason, Reasons, maximally_oriented
 from gml.independence.base import CIResult, CITest
 from gml.learners.checked_input import checked_knowledge
 from gml.learners.colliders import weigh_triples
+from gml.learners.missingness_correction import Corrected, MissingnessCorrection
 from gml.learners.skeleton import ON_INSUFFICIENT, Asker, Log, Skeleton, learn_skeleton
 from gml.name_order import NameOrder
 from gml.progress import Deadline
@@ -83,7 +84,8 @@ class PcResult:
 
     `dag` is a consistent extension of `graph`; `tests` counts those of the skeleton by level, and
     `collider_tests` the additional ones for the orientation; `reasons` says why each arrow is
-    directed; `complete` is False if time ran out.
+    directed; `complete` is False if time ran out. `corrected` says what a correction for missing
+    values did.
     """
 
     graph: Graph
@@ -95,6 +97,7 @@ class PcResult:
     reasons: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = field(
         default_factory=dict, repr=False
     )
+    corrected: Corrected | None = field(default=None, repr=False)
 
     @property
     def tests(self) -> tuple[int, ...]:
@@ -129,6 +132,7 @@ def pc(
     colliders: str = "max-p",
     on_insufficient: str = "auto",
     knowledge: Knowledge | None = None,
+    correction: MissingnessCorrection | None = None,
     deadline: Deadline | None = None,
     log: Log | None = None,
 ) -> PcResult:
@@ -149,6 +153,8 @@ def pc(
         that the conditioning set determines one of the two.
     knowledge : Knowledge, optional
         Required and forbidden edges, tiers; the result is then the maximally oriented PDAG.
+    correction : MissingnessCorrection, optional
+        Removes edges that only missing values make (`gml.learners.missingness_correction`).
     deadline : Deadline, optional
         When to stop with what has been found.
     log : callable, optional
@@ -170,6 +176,18 @@ def pc(
     deadline = deadline or Deadline()
     asker = Asker(test, alpha=alpha, on_insufficient=on_insufficient, log=log)
     skeleton = learn_skeleton(asker, max_cond=max_cond, knowledge=knowledge, deadline=deadline)
+    corrected = None
+    if correction is not None and skeleton.complete:
+        new_asker, corrected = correction.correct(
+            skeleton,
+            knowledge,
+            alpha=alpha,
+            on_insufficient=on_insufficient,
+            max_cond=max_cond,
+            deadline=deadline,
+            log=log,
+        )
+        asker = new_asker or asker
     weighed = weigh_triples(
         asker,
         skeleton,
@@ -187,6 +205,7 @@ def pc(
         collider_tests=weighed.tests,
         complete=skeleton.complete and weighed.complete,
         reasons=oriented.named_reasons(),
+        corrected=corrected,
     )
 
 

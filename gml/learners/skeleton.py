@@ -84,7 +84,13 @@ class Asker:
     """Puts questions about variables in name order to a test, and keeps the record of them."""
 
     def __init__(
-        self, test: CITest, *, alpha: float, on_insufficient: str = "auto", log: Log | None = None
+        self,
+        test: CITest,
+        *,
+        alpha: float,
+        on_insufficient: str = "auto",
+        log: Log | None = None,
+        most_at_once: int = _BATCH,
     ) -> None:
         order = NameOrder(test.names)
         self.names = list(order.names)
@@ -93,6 +99,7 @@ class Asker:
         self._on_insufficient = on_insufficient
         self._column = order.positions
         self.log = log
+        self.most_at_once = most_at_once
 
     def ask(self, rows: NDArray[np.int32]) -> Answers:
         """Answer rows (x, y, *Z)."""
@@ -175,11 +182,28 @@ def learn_skeleton(
     tiers = knowledge.tiers_of(asker.names)
     adjacent = ~np.eye(n, dtype=bool) & ~(forbidden & forbidden.T)
     found = Skeleton(adjacent)
+    testable = np.triu(~(required | required.T))
+    run_levels(asker, found, testable, tiers, max_cond=max_cond, deadline=deadline)
+    return found
+
+
+def run_levels(
+    asker: Asker,
+    found: Skeleton,
+    testable: Matrix,
+    tiers: NDArray[np.int32],
+    *,
+    max_cond: int | None,
+    deadline: Deadline,
+) -> None:
+    """Remove edges level by level; only pairs (x, y) that are testable are tested.
+
+    The neighbours of x are those of its row, so that sets can be kept to those of one side.
+    """
     level = 0
     while max_cond is None or level <= max_cond:
-        testable = np.triu(adjacent & ~(required | required.T))
-        pairs = np.ascontiguousarray(np.argwhere(testable), dtype=np.int32)
-        before = adjacent.copy()
+        before = found.adjacent.copy()
+        pairs = np.ascontiguousarray(np.argwhere(before & testable), dtype=np.int32)
         run_level = _Level(asker, found, before, tiers, pairs, level)
         if not run_level.sets.totals.any():
             break
@@ -189,7 +213,6 @@ def learn_skeleton(
             break
         level += 1
     reporter().status(None)
-    return found
 
 
 class _Level:
@@ -208,7 +231,7 @@ class _Level:
         self._asker = asker
         self._found = found
         self._level = level
-        self._edges = int(np.count_nonzero(neighbours)) // 2
+        self._edges = int(np.count_nonzero(neighbours | neighbours.T)) // 2
         # Per pair: sets asked, and the number of the first that separates (-1: none yet).
         self._asked = np.zeros(len(pairs), dtype=np.int64)
         self._first = np.full(len(pairs), -1, dtype=np.int64)
@@ -302,13 +325,13 @@ def _whole_pairs(counts: NDArray[np.int64]) -> list[tuple[int, int]]:
 
 
 def blocks(
-    counts: NDArray[np.int64],
+    counts: NDArray[np.int64], size: int = _BATCH
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
-    """Cut the sets of pairs into batches of _BATCH: which pairs, the first set, how many."""
+    """Cut the sets of pairs into batches of a size: which pairs, the first set, how many."""
     ends = np.cumsum(counts)
     total = int(ends[-1]) if len(ends) else 0
-    for start in range(0, total, _BATCH):
-        stop = min(start + _BATCH, total)
+    for start in range(0, total, size):
+        stop = min(start + size, total)
         which = np.arange(
             np.searchsorted(ends, start, side="right"), np.searchsorted(ends, stop, side="left") + 1
         )

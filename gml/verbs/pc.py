@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, cast, overload
 
-from gml.errors import UsageError, parameter
+from gml.errors import UsageError, listing, parameter, quote
 from gml.graph.knowledge import Knowledge
 from gml.independence.base import CITest, IndependenceTest, as_test
 from gml.independence.registry import TESTS
 from gml.learners import pc as learner
 from gml.learners.pc import PcResult as PcResult
 from gml.learners.skeleton import Log
+from gml.printable_text import printable
 from gml.progress import Deadline, reporter
 from gml.verbs.shared.chosen_methods import choose_test, test_of_numbers
 from gml.verbs.shared.collider_warnings import (
@@ -25,13 +26,20 @@ from gml.verbs.shared.collider_warnings import (
 from gml.verbs.shared.data_input import Data, is_data, open_data, require_decider
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.knowledge_input import Arcs, Tiers, known_of
-from gml.verbs.shared.pc_settings import ALPHA, PcSettings, require_average, takes_seed
+from gml.verbs.shared.pc_settings import (
+    ALPHA,
+    PcSettings,
+    require_available,
+    require_average,
+    takes_seed,
+)
 from gml.verbs.shared.picked_tests import tests_picked
 from gml.verbs.shared.recording import described, learned_by, records_keywords
 
 if TYPE_CHECKING:
     from gml.formats.test_log import TestLog
     from gml.learners.averaging import Averaged
+    from gml.learners.missingness_correction import Corrected
 
 # ln 2: as much evidence as the toss of a coin.
 _WEAK = 0.69
@@ -46,6 +54,7 @@ def pc(
     max_cond: int | None = None,
     colliders: str = "max-p",
     on_insufficient: str = "auto",
+    missing_correction: str = "none",
     knowledge: Knowledge | str | os.PathLike[str] | None = None,
     require: Arcs = (),
     forbid: Arcs = (),
@@ -78,6 +87,7 @@ def pc(
     max_cond: int | None = None,
     colliders: str = "max-p",
     on_insufficient: str = "auto",
+    missing_correction: str = "none",
     knowledge: Knowledge | str | os.PathLike[str] | None = None,
     require: Arcs = (),
     forbid: Arcs = (),
@@ -108,6 +118,9 @@ def pc(
     on_insufficient
         What to do with an edge whose test the data cannot decide: `keep`, `drop`, or `auto`,
         which keeps it if there are enough rows.
+    missing_correction
+        `mvpc` finds what makes values missing, and weights rows in tests that would otherwise take
+        that for an edge; for `missing="available"`, labels alone or numbers alone.
     knowledge, require, forbid, tiers
         What is known beforehand: a `Knowledge` or a file, pairs of names, groups of names from
         causes to effects. The result is then the maximally oriented PDAG.
@@ -143,6 +156,8 @@ def pc(
     if seed is not None and (bootstrap is None or takes_seed(test)):
         options["seed"] = seed
     if not is_data(data):
+        if missing_correction != "none":
+            options["missing_correction"] = missing_correction
         given = _given_test(data, test, options, bootstrap)
         level = ALPHA if alpha is None else alpha
         how: dict[str, Any] = {
@@ -159,7 +174,8 @@ def pc(
             (given.names, {"test": given.name, "alpha": level, **how}, known),
         )
     chosen, reading = choose_test(test, alpha, options, default_alpha=ALPHA, df="adjusted")
-    settings = PcSettings(chosen, max_cond, colliders, on_insufficient)
+    settings = PcSettings(chosen, max_cond, colliders, on_insufficient, missing_correction)
+    require_available(data, reading, missing_correction)
     chosen.require_reachable_level()
     counter = open_data(
         data,
@@ -192,6 +208,13 @@ def pc(
         tests_by_level=list(result.tests),
         collider_tests=result.collider_tests,
     )
+    if result.corrected is not None:
+        learning = learning.also(
+            missing_causes={name: list(some) for name, some in result.corrected.causes.of.items()},
+            cause_tests=result.corrected.causes.tests,
+            correction_tests=result.corrected.tests,
+            edges_corrected=[list(pair) for pair in result.corrected.removed],
+        )
     if not result.complete:
         learning = learning.also(complete=False)
     return described(result, counter, learning)
@@ -256,6 +279,8 @@ def _report(result: PcResult) -> None:
     reporter().note(
         f"{sum(result.tests)} tests for the skeleton, {result.collider_tests} for colliders"
     )
+    if result.corrected is not None:
+        _report_correction(result.corrected)
     weak = [t for t in result.triples if t.collider and 0 < t.weight < _WEAK]
     if weak:
         shown = ", ".join(f"{shown_collider(t)} ({t.weight:.2g})" for t in weak)
@@ -264,4 +289,19 @@ def _report(result: PcResult) -> None:
         reporter().warn(
             f"stopped by {parameter('max_seconds')}: tests are missing, so edges may be too many "
             "and arrows wrong"
+        )
+
+
+def _report_correction(found: Corrected) -> None:
+    """Say what makes values missing, and what came of that."""
+    causes = [f"{quote(name)} by {listing(some)}" for name, some in found.causes.of.items() if some]
+    if causes:
+        reporter().note(f"made missing: {'; '.join(causes)}")
+    removed = [f"{printable(x)} --- {printable(y)}" for x, y in found.removed]
+    if removed:
+        reporter().note(f"edges that only missing values made: {', '.join(removed)}")
+    if found.never_there:
+        reporter().warn(
+            f"no values at all of {listing(found.never_there)} where their causes have some "
+            "configuration: nothing can stand in for these rows"
         )
