@@ -1,10 +1,10 @@
 """How often PC on incomplete rows errs, with and without the correction of MVPC.
 
-    python benchmarks/missing_correction.py tests [REPLICATES]     levels and power of single tests
-    python benchmarks/missing_correction.py edges [REPLICATES]     edges and graphs that PC finds
+    python benchmarks/missing_correction.py tests 600 [KIND...]   levels and power of single tests
+    python benchmarks/missing_correction.py edges 40 [KIND...]    edges and graphs that PC finds
 
-Columns c and d are complete causes of x and y; k is an effect of x and y, and a of k. Either x and y
-are independent given c and d, or y depends on x a little. Values are missing in one of these ways:
+Columns c and d are causes of x and y; k is an effect of x and y, and a of k. Either x and y are
+independent given c and d, or y depends on x. Values are missing in one of these ways:
 
     mcar        y by chance
     mar         y, the more often the smaller k is
@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -116,12 +117,14 @@ def _labels(n: int, dependent: bool, rng: np.random.Generator) -> dict[str, np.n
     return {"a": child(1.5 * (k - 1)), "c": c, "d": d, "k": k, "x": x, "y": y}
 
 
-def single_tests(replicates: int) -> None:
+def single_tests(replicates: int, kinds: Sequence[str]) -> None:
     """The test of x and y given c and d: how often it rejects."""
-    print("| columns | missing | rows | null: whole | available | weighted | "
-          "dependent: whole | available | weighted |")
+    print(
+        "| columns | missing | rows | null: whole | available | weighted | "
+        "dependent: whole | available | weighted |"
+    )
     print("|---|---|---|---|---|---|---|---|---|")
-    for kind in KINDS:
+    for kind in kinds:
         for way in WAYS[1:-1]:
             for n in SIZES:
                 shares = [_rejections(kind, way, n, some, replicates) for some in (False, True)]
@@ -145,13 +148,15 @@ def _rejections(kind: str, way: str, n: int, dependent: bool, replicates: int) -
     return rejected / replicates
 
 
-def found_edges(replicates: int) -> None:
+def found_edges(replicates: int, kinds: Sequence[str]) -> None:
     """PC: how often it joins x and y, how far its graph is from the truth, causes found."""
     warnings.simplefilter("ignore", gml.GmlWarning)
-    print("| columns | missing | rows | x --- y, not there: whole | available | mvpc | "
-          "there: whole | available | mvpc | SHD, not there: whole | available | mvpc | causes |")
+    print(
+        "| columns | missing | rows | x --- y, not there: whole | available | mvpc | "
+        "there: whole | available | mvpc | SHD, not there: whole | available | mvpc | causes |"
+    )
     print("|---" * 13 + "|")
-    for kind in KINDS:
+    for kind in kinds:
         for way in WAYS:
             for n in GRAPH_SIZES:
                 joined, shd, right = _graphs(kind, way, n, False, replicates)
@@ -188,5 +193,5 @@ def _graphs(
 
 
 if __name__ == "__main__":
-    what, replicates = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 400
-    {"tests": single_tests, "edges": found_edges}[what](replicates)
+    what, replicates, *kinds = sys.argv[1:]
+    {"tests": single_tests, "edges": found_edges}[what](int(replicates), kinds or KINDS)

@@ -4,8 +4,9 @@ The field `record` tells the lines apart:
 
 - `run`, the first: schema, command, version, test, alpha, colliders, on_insufficient, max_cond,
   names, knowledge;
-- `test`: phase (skeleton or colliders), level, x, y, given, statistic, df, log10_p, n, verdict;
-  and, where the test of the run picks others, which test it was;
+- `test`: phase (skeleton, correction or colliders), level, x, y, given, statistic, df, log10_p, n,
+  verdict; where the test of the run picks others, which test it was; and, where rows were weighted,
+  the causes of missing values that they are corrected_for, and the effective_n;
 - `triple`: an unshielded triple x, k, y, its weight, whether it is a collider in the graph,
   whether that is against its weight, whether knowledge decides it, and whether it is ambiguous;
 - `edge`: source, target, type, and for an arrow the reason and the nodes it is by;
@@ -27,6 +28,7 @@ from gml.formats.json_document import SCHEMA, encode
 from gml.formats.knowledge import as_json, knowledge_of
 from gml.formats.reports.tests import numbers_of
 from gml.graph.knowledge import Knowledge
+from gml.independence.base import CIResult
 from gml.learners.pc import COLLIDER_RULES, PcResult
 from gml.learners.skeleton import TestRecord
 from gml.resources import budget_in_force, require_memory
@@ -97,7 +99,7 @@ _FIELDS: dict[str, dict[str, _Field]] = {
         "colliders": _one_of(*COLLIDER_RULES),
     },
     "test": {
-        "phase": _one_of("skeleton", "colliders"),
+        "phase": _one_of("skeleton", "correction", "colliders"),
         "level": _SIZE,
         "x": _NAME,
         "y": _NAME,
@@ -126,6 +128,9 @@ _FIELDS: dict[str, dict[str, _Field]] = {
     },
     "end": {"complete": _FLAG},
 }
+
+
+_WEIGHTING = {"corrected_for": _NAMES, "effective_n": _COUNT}
 
 
 def line(record: Record) -> bytes:
@@ -162,7 +167,16 @@ def test_record(test: TestRecord) -> Record:
         "log10_p": numbers["log10_p"],
         "n": test.result.n,
         "verdict": test.verdict,
+        **_weighting(test.result),
     }
+
+
+def _weighting(result: CIResult) -> Record:
+    """How rows were weighted, if they were."""
+    details = result.details or {}
+    if "corrected_for" not in details:
+        return {}
+    return {"corrected_for": list(details["corrected_for"]), "effective_n": details["effective_n"]}
 
 
 def result_records(result: PcResult) -> Iterator[Record]:
@@ -298,6 +312,8 @@ def _require_fields(record: Record, names: frozenset[str], spot: str, *, is_firs
     if kind == "run" and not is_first:
         raise DataError(f"{spot}: the run begins a second time")
     fields = _FIELDS.get(kind, {})
+    # Only tests with weights have these.
+    fields = fields | {name: field for name, field in _WEIGHTING.items() if name in record}
     missing = sorted(fields.keys() - record.keys())
     if missing:
         raise DataError(f'{spot} has no "{missing[0]}"')

@@ -15,6 +15,8 @@ second-order correction has the mean and variance of that:
 
     X²·S₁/S₂ ~ χ² with S₁²/S₂ degrees of freedom,  S_j = Σ λ_k^j.
 
+S₂ is a sum over pairs of rows. The pairs of a row with itself, which alone would make it too large
+in small tables, are left out, but S₂ is never less than S₁²/df, as no matrix of that rank has less.
 V is too small where strata have few rows, since each is judged by its own margins. So there are two
 p-values, by Kish and by Rao & Scott, and the larger counts.
 
@@ -50,10 +52,11 @@ _COPIES = 10
 
 
 class WeightedTable(NamedTuple):
-    """Sums of weights and of their squares by stratum, x and y, and the number of rows."""
+    """Sums of weights and of their powers by stratum, x and y, and the number of rows."""
 
     sums: Floats
     squares: Floats
+    fourths: Floats
     n: int
 
     @classmethod
@@ -69,17 +72,23 @@ class WeightedTable(NamedTuple):
         flat = np.ravel_multi_index(tuple(cells), shape)
 
         def summed(values: Floats) -> Floats:
-            return np.bincount(flat, weights=values, minlength=math.prod(shape)).reshape(shape)
+            # Without rows NumPy has whole numbers here.
+            found = np.bincount(flat, weights=values, minlength=math.prod(shape))
+            return found.astype(np.float64).reshape(shape)
 
-        masses = counts * weights
-        return cls(summed(masses), summed(masses * weights), round(float(counts.sum())))
+        return cls(
+            summed(counts * weights),
+            summed(counts * weights**2),
+            summed(counts * weights**4),
+            round(float(counts.sum())),
+        )
 
 
 def weighted_table_test(table: WeightedTable, min_per_cell: float = 0.0) -> CIResult:
     """Test x ⟂ y given the strata of a table with weights."""
     # Scaled to the effective size of each stratum.
     scale = _ratio(table.sums.sum(axis=(1, 2)), table.squares.sum(axis=(1, 2)))[:, None, None]
-    sums, squares = table.sums * scale, table.squares * scale**2
+    sums = table.sums * scale
     sizes = sums.sum(axis=(1, 2))
     p, q = _ratio(sums.sum(axis=2), sizes[:, None]), _ratio(sums.sum(axis=1), sizes[:, None])
     seen = [int(np.count_nonzero(sums.sum(axis=axes))) for axes in ((0, 2), (0, 1))]
@@ -100,7 +109,9 @@ def weighted_table_test(table: WeightedTable, min_per_cell: float = 0.0) -> CIRe
         return CIResult(0.0, 0.0, 0.0, **found)
     expected = sizes[:, None, None] * p[:, :, None] * q[:, None, :]
     x2 = float(_ratio((sums - expected) ** 2, expected).sum())
-    first, second = _power_sums(squares, sizes, p, q)
+    powers = (table.squares * scale**2, table.fourths * scale**4)
+    first, second = _power_sums(powers, sizes, p, q)
+    second = max(second, first**2 / df)
     by_size = (x2, df)
     by_variance = (x2 * first / second, first**2 / second) if second > 0 else by_size
     log_p, statistic, used_df = max(
@@ -109,18 +120,22 @@ def weighted_table_test(table: WeightedTable, min_per_cell: float = 0.0) -> CIRe
     return CIResult(statistic, used_df, log_p, **found)
 
 
-def _power_sums(squares: Floats, sizes: Floats, p: Floats, q: Floats) -> tuple[float, float]:
-    """S₁ and S₂: the trace of D^(−1/2) V D^(−1/2), and that of its square.
+def _power_sums(
+    powers: tuple[Floats, Floats], sizes: Floats, p: Floats, q: Floats
+) -> tuple[float, float]:
+    """S₁ and S₂: the trace of D^(−1/2) V D^(−1/2), and that of its square without the rows' own.
 
     With h(a, a') = 1{a=a'}/p_a − 1 and g likewise of q, e of a cell (a, b) times D⁻¹ times e of
     (a', b') is h(a, a')·g(b, b')/n, so that neither matrix is needed.
     """
+    squares, fourths = powers
     over_p, over_q = _ratio(1.0, p) - 1, _ratio(1.0, q) - 1
-    first = _ratio(squares * over_p[:, :, None] * over_q[:, None, :], sizes[:, None, None])
+    lengths = over_p[:, :, None] * over_q[:, None, :]
+    first = _ratio(squares * lengths, sizes[:, None, None])
     # h² is 1 but on the diagonal, where it is over_p².
     by_x = squares.sum(axis=1, keepdims=True) + (over_p**2 - 1)[:, :, None] * squares
     by_both = by_x.sum(axis=2, keepdims=True) + (over_q**2 - 1)[:, None, :] * by_x
-    second = _ratio(squares * by_both, sizes[:, None, None] ** 2)
+    second = _ratio(squares * by_both - fourths * lengths**2, sizes[:, None, None] ** 2)
     return float(first.sum()), float(second.sum())
 
 
@@ -177,12 +192,15 @@ def _log_tail(statistic: float, df: float) -> float:
 
 
 def _seen(shares: Floats) -> NDArray[np.int64]:
-    return np.count_nonzero(shares, axis=1)
+    return np.asarray(np.count_nonzero(shares, axis=1), dtype=np.int64)
 
 
 def _ratio(above: Floats | float, below: Floats) -> Floats:
     """Divide, with 0 where there is nothing to divide by."""
     found: Floats = np.divide(
-        above, below, out=np.zeros(np.broadcast_shapes(np.shape(above), below.shape)), where=below > 0
+        above,
+        below,
+        out=np.zeros(np.broadcast_shapes(np.shape(above), below.shape)),
+        where=below > 0,
     )
     return found

@@ -77,7 +77,7 @@ class Explainer:
         """Explain one pair."""
         pair = _pair(a, b)
         tests = self._tests.get(pair, [])
-        skeleton = [test for test in tests if test["phase"] == "skeleton"]
+        skeleton = [test for test in tests if test["phase"] in ("skeleton", "correction")]
         edge = self._edges.get(pair)
         if edge is None:
             sentences = self._no_edge(a, b, skeleton)
@@ -207,10 +207,15 @@ class Explainer:
         elif test["statistic"] is None and test["verdict"] == "dependent":
             parts.append(f"{self._statistic(test)} is infinite, p = 0")
         parts.append(f"n = {test['n']}")
+        if test.get("corrected_for"):
+            parts.append(f"rows weighted for what {', '.join(test['corrected_for'])} made missing")
+            parts[-2] += f", worth {test['effective_n']:.4g}"
         return ", ".join(parts)
 
     def _statistic(self, test: Record) -> str:
         named = TESTS.get(str(test.get("test", self._run["test"])))
+        if "corrected_for" in test and test["df"] is not None:
+            return "X²"
         return "statistic" if named is None else named.statistic_at(test["df"])
 
     def _level(self) -> str:

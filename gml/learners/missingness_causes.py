@@ -53,13 +53,16 @@ def missingness_causes(
     on_insufficient: str,
     max_cond: int | None,
     deadline: Deadline,
+    threads: int | None = None,
 ) -> MissingnessCauses:
     """Find what makes the values of each column missing."""
-    incomplete = [name for name in sorted(rows.names) if has_missing(rows.columns[rows.index(name)])]
+    incomplete = [
+        name for name in sorted(rows.names) if has_missing(rows.columns[rows.index(name)])
+    ]
     if not incomplete:
         return MissingnessCauses({}, 0, complete=True)
     indicators = {name: _indicator_name(name, rows.names) for name in incomplete}
-    counter = MemoryCounter(_with_indicators(rows, indicators))
+    counter = MemoryCounter(_with_indicators(rows, indicators), threads=threads)
     asker = Asker(make_test(counter), alpha=alpha, on_insufficient=on_insufficient)
     at = {name: j for j, name in enumerate(asker.names)}
     # Sets of causes of the indicator only: it is the cause of nothing.

@@ -3,10 +3,10 @@ Mohan, Kjellström & Zhang 2019, "Causal discovery in the presence of missing da
 89:1762).
 
 PC that tests on the rows that have the columns of each test (test-wise deletion) conditions on
-R = 0, the indicators of missing values of x, y and Z. If these are effects of both x and y, it finds
-them dependent though they are not: edges are too many, never too few (their proposition 2). An
-extraneous edge x — y arises only where an indicator is a common effect of x and y, or a descendant
-of one (proposition 3). The steps here:
+R = 0, the indicators of missing values of x, y and Z. If these are effects of both x and y, it
+finds them dependent though they are not: edges are too many, never too few (their proposition 2).
+An extraneous edge x — y arises only where an indicator is a common effect of x and y, or a
+descendant of one (proposition 3). The steps here:
 
 1. The skeleton by test-wise deletion (`gml.learners.skeleton`).
 2. The causes W_i of each indicator R_i (`gml.learners.missingness_causes`).
@@ -32,7 +32,7 @@ anew from regressions on permuted causes, assumes that these are linear and is n
 are no random numbers.
 
 For labels, factors with W_i ⊆ Z ∪ {x} or W_i ⊆ Z ∪ {y} are left out: they multiply P(x, y, z) by a
-function of (x, z) or (y, z) and leave x ⟂ y | Z as it is, so that rows need not be weighted down for
+function of (x, z) or (y, z) and leave x ⟂ y | Z as it is, so that rows need not be weighted for
 them. For numbers they stay, because regressions would bend without them.
 
 A weighted test that has no answer keeps its edge. Assumed are: no self-masking, no indicator that
@@ -219,9 +219,7 @@ class CorrectedTest(IndependenceTest):
             self._presence[column] = presence(self._rows, column, sorted(self._causes[column]))
         return self._presence[column]
 
-    def _table(
-        self, row: tuple[int, ...], usable: NDArray[np.bool_], weights: Floats
-    ) -> CIResult:
+    def _table(self, row: tuple[int, ...], usable: NDArray[np.bool_], weights: Floats) -> CIResult:
         rows = self._rows
         x, y, *given = row
         strata, n_strata = rows.configurations(given, usable)
@@ -240,10 +238,14 @@ class CorrectedTest(IndependenceTest):
 class MissingnessCorrection:
     """What MVPC does after the skeleton, for one table."""
 
-    def __init__(self, counter: Counter, make_test: MakeTest, test: CounterTest) -> None:
+    def __init__(
+        self, counter: Counter, make_test: MakeTest, test: CounterTest, threads: int | None = None
+    ) -> None:
+        """Take the test of the run, and what makes it over other columns."""
         self._rows = counter.require_rows(parameter("missing_correction", MVPC))
         self._make_test = make_test
         self._test = test
+        self._threads = threads
 
     def correct(
         self,
@@ -264,6 +266,7 @@ class MissingnessCorrection:
             on_insufficient=on_insufficient,
             max_cond=max_cond,
             deadline=deadline,
+            threads=self._threads,
         )
         skeleton.complete &= causes.complete
         if not (causes.complete and any(causes.of.values())):

@@ -40,7 +40,13 @@ from gml.verbs.shared.over_samples import (
     UndirectedOnSamples,
     over_samples,
 )
-from gml.verbs.shared.pc_settings import ALPHA, PcSettings, require_average, takes_seed
+from gml.verbs.shared.pc_settings import (
+    ALPHA,
+    PcSettings,
+    require_available,
+    require_average,
+    takes_seed,
+)
 from gml.verbs.shared.picked_tests import tests_picked
 from gml.verbs.shared.recording import described, learned_by, records_keywords
 from gml.verbs.shared.structure_names import STRUCTURES_AVERAGED
@@ -48,7 +54,7 @@ from gml.verbs.shared.undirected_structures import choose_structure
 
 BOOTSTRAP = 200
 _CHAIN = ("candidates", "iterations", "burn_in", "thin", "chains")
-_OF_PC = ("test", "alpha", "max_cond", "colliders", "on_insufficient")
+_OF_PC = ("test", "alpha", "max_cond", "colliders", "on_insufficient", "missing_correction")
 _OF_MRF = ("structure", "max_clique", "prune", "gamma", "rule")
 _LEARNERS_OF = {
     "bootstrap": BY_SAMPLES,
@@ -88,6 +94,7 @@ def average(
     max_cond: int | None = None,
     colliders: str | None = None,
     on_insufficient: str | None = None,
+    missing_correction: str | None = None,
     structure: str | None = None,
     max_clique: int | None = None,
     prune: str | None = None,
@@ -123,7 +130,7 @@ def average(
     candidates, iterations, burn_in, thin, chains
         For `by="order-mcmc"`: candidate parents per variable, steps per chain, steps before
         these, steps from one sample to the next, and the number of chains.
-    test, alpha, max_cond, colliders, on_insufficient
+    test, alpha, max_cond, colliders, on_insufficient, missing_correction
         For `by="pc"`; see `gml.pc`.
     structure, max_clique, prune, gamma, rule
         For `by="mrf"`: `forward` (the default, by `score`, with cliques of so many columns at
@@ -168,6 +175,7 @@ def average(
         max_cond=max_cond,
         colliders=colliders,
         on_insufficient=on_insufficient,
+        missing_correction=missing_correction,
         structure=structure,
         max_clique=max_clique,
         prune=prune,
@@ -181,6 +189,8 @@ def average(
     if seed is not None and takes_seed(test):
         options["seed"] = seed
     learner, reading = _learner(by, given, options, seed or 0)
+    if missing_correction is not None:
+        require_available(data, reading, missing_correction)
     counter = open_data(
         data,
         undeclared=learner.undeclared,

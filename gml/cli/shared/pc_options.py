@@ -34,6 +34,14 @@ _USE_OF_TESTS = keyword_options(
         help="Keep or drop an edge whose test the data cannot decide; auto: keep it if there are "
         "enough rows.",
     ),
+    click.option(
+        "--missing-correction",
+        type=click.Choice(["none", "mvpc"]),
+        default="none",
+        show_default=True,
+        help="With --missing available: find what makes values missing, and weight rows in tests "
+        "that would take that for an edge (MVPC).",
+    ),
     heading=TEST,
 )
 

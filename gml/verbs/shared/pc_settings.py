@@ -76,7 +76,7 @@ class PcSettings:
             require_weighted_form(test, counter.variables)
             if counter.missing:
                 correction = MissingnessCorrection(
-                    counter, lambda other: self.test.make(other, threads), test
+                    counter, lambda other: self.test.make(other, threads), test, threads
                 )
         return pc(
             test,
