@@ -12,6 +12,7 @@ students: Agresti 2013, Categorical Data Analysis, table 9.3 (who ever used what
 carcinoma: Agresti 2002, Categorical Data Analysis, table 13.1 (which of seven pathologists saw a
 carcinoma of the uterine cervix in each of 118 slides).
 flats: made up, numbers beside labels: size in square metres, rent and heating costs per month.
+clinic: made up, a practice that asks heavy patients, above all, how much they move.
 census: made up, margins of the population that the survey is about.
 
     python sample_data/make.py [FOLDER]
@@ -148,6 +149,26 @@ SAME_WEATHER = 0.8
 EATEN = {"cold": (0.7, 0.2, 0.1), "hot": (0.1, 0.2, 0.7)}
 
 
+CLINIC: dict[str, Node] = {
+    "Diet": (("good", "poor"), (), {(): (0.5, 0.5)}),
+    "Exercise": (("little", "much"), (), {(): (0.5, 0.5)}),
+    "Weight": (
+        ("high", "normal"),
+        ("Diet", "Exercise"),
+        {
+            ("good", "little"): (0.15, 0.85),
+            ("good", "much"): (0.1, 0.9),
+            ("poor", "little"): (0.9, 0.1),
+            ("poor", "much"): (0.15, 0.85),
+        },
+    ),
+    "Sugar": (
+        ("high", "normal"),
+        ("Weight",),
+        {("high",): (0.6, 0.4), ("normal",): (0.2, 0.8)},
+    ),
+}
+
 CENSUS = [
     ["young", "M", "", "150"],
     ["young", "F", "", "145"],
@@ -253,6 +274,17 @@ def with_gaps(rows: list[list[str]], rate: float, seed: int) -> list[list[str]]:
     return [[("" if draw() < rate else cell) for cell in row] for row in rows]
 
 
+def with_gaps_by(
+    rows: list[list[str]], column: int, by: int, rates: dict[str, float], seed: int
+) -> list[list[str]]:
+    """Blank cells of a column, as often as the value of another column says."""
+    draw = random.Random(seed).random
+    return [
+        [("" if j == column and draw() < rates[row[by]] else cell) for j, cell in enumerate(row)]
+        for row in rows
+    ]
+
+
 def write_csv(path: Path, header: list[str], rows: list[list[str]]) -> None:
     """Write a table."""
     with path.open("w", newline="", encoding="utf-8") as file:
@@ -276,6 +308,10 @@ def main(folder: Path) -> None:
     write_csv(folder / "cancer.csv", list(CANCER), sample(CANCER, 2000, seed=2010))
     survey = with_gaps(sample(SURVEY, 1000, seed=2014), rate=0.05, seed=2)
     write_csv(folder / "survey_missing.csv", list(SURVEY), survey)
+    asked = with_gaps_by(
+        sample(CLINIC, 3000, seed=2019), 1, 2, {"high": 0.1, "normal": 0.7}, seed=3
+    )
+    write_csv(folder / "clinic.csv", list(CLINIC), asked)
     write_csv(folder / "crops.csv", list(CROPS), plants(500, seed=2014))
     write_csv(folder / "census.csv", ["Age", "Sex", "Residence", "count"], CENSUS)
     admissions = [

@@ -35,7 +35,8 @@ For labels, factors with W_i ⊆ Z ∪ {x} or W_i ⊆ Z ∪ {y} are left out: th
 function of (x, z) or (y, z) and leave x ⟂ y | Z as it is, so that rows need not be weighted for
 them. For numbers they stay, because regressions would bend without them.
 
-A weighted test that has no answer keeps its edge. Assumed are: no self-masking, no indicator that
+A weighted test has no answer where its rows are worth less than a tenth of their number, because a
+few have most of the weight: it would hardly find anything. Without an answer an edge stays. Assumed are: no self-masking, no indicator that
 causes another, no hidden causes, and that no configuration of the causes makes a value certain to
 be missing; columns and causes of which the last is not true are named.
 """
@@ -79,6 +80,8 @@ CORRECTED_TESTS = {LABELS: ("auto", "g", "chi2"), NUMBERS: ("auto", "fisher-z")}
 # Weighted tests look at all rows: so few at once that a deadline is kept.
 _AT_ONCE = 64
 _SETS_AHEAD = 256
+# Rows that are worth less than this share of their number cannot tell.
+_LEAST_WORTH = 0.1
 
 
 @dataclass(frozen=True)
@@ -196,6 +199,8 @@ class CorrectedTest(IndependenceTest):
                 "corrected_for": tuple(self._rows.names[j] for j in causes),
                 **(result.details or {}),
             }
+            if details["effective_n"] < _LEAST_WORTH * result.n:
+                result = replace(result, sufficient=False, log_p=None)
             self._known[row] = replace(result, details=details)
         return self._known[row]
 
