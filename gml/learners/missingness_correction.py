@@ -36,15 +36,16 @@ function of (x, z) or (y, z) and leave x ⟂ y | Z as it is, so that rows need n
 them. For numbers they stay, because regressions would bend without them.
 
 A weighted test has no answer where its rows are worth less than a tenth of their number, because a
-few have most of the weight: it would hardly find anything. Without an answer an edge stays. Assumed are: no self-masking, no indicator that
-causes another, no hidden causes, and that no configuration of the causes makes a value certain to
-be missing; columns and causes of which the last is not true are named.
+few have most of the weight: it would hardly find anything. Without an answer an edge stays. Assumed
+are: no self-masking, no indicator that causes another, no hidden causes, and that no configuration
+of the causes makes a value certain to be missing; columns of which the last is not true are named.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -357,7 +358,9 @@ def _sets_of(sets: ConditioningSets, k: int, total: int) -> Iterator[NDArray[np.
         yield from sets.fill(np.array([k]), np.array([start]), np.array([count]))
 
 
-def require_weighted_form(test: CounterTest, variables: Iterable[Variable]) -> None:
+def require_weighted_form(
+    test: str, options: Mapping[str, Any], variables: Iterable[Variable]
+) -> None:
     """Refuse columns and tests for which there is no weighted test."""
     asked = parameter("missing_correction", MVPC)
     kinds = kinds_of(variables)
@@ -367,10 +370,10 @@ def require_weighted_form(test: CounterTest, variables: Iterable[Variable]) -> N
             f"of one kind ({parameter('columns')}), or leave it out"
         )
     known = CORRECTED_TESTS[kinds[0]]
-    if test.name not in known:
+    if test not in known:
         raise UsageError(
-            f"{asked} has no weighted form of {parameter('test', test.name)} for {kinds[0]}; use "
+            f"{asked} has no weighted form of {parameter('test', test)} for {kinds[0]}; use "
             f"{' or '.join(parameter('test', name) for name in known)}"
         )
-    if test.options.get("transform", "none") != "none":
+    if options.get("transform", "none") != "none":
         raise UsageError(f"{asked} does not go with {parameter('transform')}")

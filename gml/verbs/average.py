@@ -212,6 +212,7 @@ def average(
         replicates = BOOTSTRAP if bootstrap is None else bootstrap
         settings |= {"bootstrap": replicates, "seed": seed or 0, **learner.shown}
         if isinstance(learner, PcOnSamples):
+            learner.settings.require_correctable(counter.variables)
             settings |= tests_picked(learner.settings.test, counter)
         averaged, found = over_samples(
             counter, learner, replicates, seed or 0, limits, parameter("by", by)

@@ -186,6 +186,7 @@ def pc(
     )
     names = [v.name for v in counter.variables]
     known = known_of(names, knowledge, require, forbid, tiers)
+    settings.require_correctable(counter.variables)
     shown = {**settings.shown, **tests_picked(chosen, counter)}
     learning = learned_by("pc", counter, shown, known, asked)
     if bootstrap is not None:

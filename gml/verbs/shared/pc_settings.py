@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from gml.counts.counter import Counter
+from gml.data.dataset import Variable
 from gml.errors import UsageError, parameter, require_one_of, require_whole
 from gml.graph.knowledge import Knowledge
 from gml.independence.registry import TESTS
@@ -60,6 +61,11 @@ class PcSettings:
         """Whether edges that only missing values make are looked for."""
         return self.missing_correction != NO_CORRECTION
 
+    def require_correctable(self, variables: Iterable[Variable]) -> None:
+        """Refuse a correction that tests of such columns do not have."""
+        if self.corrects:
+            require_weighted_form(self.test.name, self.test.options, variables)
+
     def learn(
         self,
         counter: Counter,
@@ -72,12 +78,10 @@ class PcSettings:
         """Run PC on what a counter counts."""
         test = self.test.make(counter, threads)
         correction = None
-        if self.corrects:
-            require_weighted_form(test, counter.variables)
-            if counter.missing:
-                correction = MissingnessCorrection(
-                    counter, lambda other: self.test.make(other, threads), test, threads
-                )
+        if self.corrects and counter.missing:
+            correction = MissingnessCorrection(
+                counter, lambda other: self.test.make(other, threads), test, threads
+            )
         return pc(
             test,
             alpha=self.test.alpha,
