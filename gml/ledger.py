@@ -22,6 +22,8 @@ from gml.errors import OutputError, UsageError
 from gml.path_kinds import is_folder
 
 STANDARD_OUTPUT = "-"
+RESULT = "--output"
+"""The option that names the file of the result."""
 _OPEN_FILE = re.compile(r"/dev/std(in|out|err)|(?:/dev|/proc/self)/fd/(\d+)")
 _STANDARD = {"in": 0, "out": 1, "err": 2}
 
@@ -57,6 +59,7 @@ class Ledger:
     keeps_unchanged: bool = False
     """Whether a file that would not change is left alone."""
     _read: dict[Identity, str] = field(default_factory=dict)
+    _replaceable: set[Identity] = field(default_factory=set)
     _folders: dict[Identity, str] = field(default_factory=dict)
     _reserved: dict[Identity | int, str] = field(default_factory=dict)
     _written: dict[Identity, str] = field(default_factory=dict)
@@ -64,11 +67,9 @@ class Ledger:
     def claim(self, item: Input, files: Sequence[str] = (), *, replaceable: bool = False) -> None:
         """Note an input, and the `files` in it if it is a folder.
 
-        No output may replace them, unless they are `replaceable`.
+        No output may replace them; the result may, if they are `replaceable`.
         """
         self.inputs.append(item)
-        if replaceable:
-            return
         if is_folder(item.path):
             self.protect(item.path)
         for path in files or [item.path]:
@@ -76,6 +77,8 @@ class Ledger:
             # Whoever reads it will say that it does not exist.
             if found is not None and len(found) == 2:
                 self._read[found] = path
+                if replaceable:
+                    self._replaceable.add(found)
         for path, option in self.planned.items():
             self._require_no_input(path, option)
 
@@ -133,7 +136,8 @@ class Ledger:
 
     def _require_no_input(self, path: str, option: str) -> None:
         shown = "standard output" if _descriptor(path) == 1 else repr(path)
-        if any(key in self._read for key in _keys(path)):
+        free = self._replaceable if option == RESULT else set()
+        if any(key in self._read and key not in free for key in _keys(path)):
             raise UsageError(f"{shown} ({option}) is an input; write somewhere else")
         if not self._folders or _descriptor(path) is not None:
             return

@@ -280,6 +280,10 @@ def test_an_update_refuses_what_the_model_does_not_know(gml, folder):
     )
     done = gml("fit-params", "more.csv", "g.dot", "--update")
     assert done.returncode == 2
+    done = gml(
+        "fit-params", "data.csv", "m.json", "--update", "-o", "m2.json", "--depfile", "m.json"
+    )
+    assert done.returncode == 2
     # Without --update the graph stays protected.
     assert gml("fit-params", "data.csv", "m.json", "-o", "m.json").returncode == 2
 

@@ -133,6 +133,10 @@ def test_every_option_that_writes_is_tried(command):
     assert found - {"--report"} == set(CALLS[command][1]) - {"--report"}
 
 
+# What may be brought up to date in place: the first of the files to add up.
+REPLACEABLE = {("merge", "one.pq")}
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_an_input_is_never_replaced(place, capfd, command):
     """By the name of a hard link, with the suffix of an output, before or behind the input."""
@@ -143,6 +147,8 @@ def test_an_input_is_never_replaced(place, capfd, command):
             main = "-o" if "-o" in outputs else ""
             extra = [*filter(None, [main]), "other" + os.path.splitext(outputs[main])[1]]
         for name in (word for word in call.split() if os.path.isfile(word)):
+            if (command, name) in REPLACEABLE and option == "-o":
+                continue
             link = path.removeprefix("json=")
             if option == "--cpt-dir":
                 os.mkdir(link)
