@@ -1,6 +1,6 @@
 # What incomplete rows leave open, and its expected counts: a part of _kernel.pyx.
 
-from gml.kernel.family_layout import Expectation, MissingParts
+from gml.kernel.family_layout import CompleteRows, Expectation, MissingParts
 
 cdef extern from "missing_parts.h":
     enum:
@@ -32,6 +32,17 @@ cdef extern from "missing_parts.h":
     void parts_sizes(const parts_collector *, size_t *)
     void parts_write(const parts_collector *, int64_t *, int32_t *, int64_t *, int32_t *, int64_t *,
                      int64_t *, int32_t *, int64_t *, int64_t *) nogil
+
+
+cdef extern from "completion.h":
+    ctypedef struct completion_plan:
+        const double *tables
+        const uint64_t *key
+        size_t most_points
+        size_t most_states
+    int c_complete_rows "complete_rows"(
+        parts_collector *, const family_layout *, const completion_plan *, size_t, size_t, int32_t *,
+        double *, int64_t *, uint8_t *) nogil
 
 cdef extern from "expectation.h":
     int64_t c_expected_counts "expected_counts"(
@@ -98,14 +109,7 @@ def missing_parts(layout, list columns, weights, size_t n_rows, bint keep_barren
         row_weights = weights
         w = &row_weights[0]
     try:
-        if codes == NULL or widths == NULL:
-            raise MemoryError
-        for k in range(n_nodes):
-            if columns[k] is not None and n_rows:
-                if len(columns[k]) < n_rows:
-                    raise ValueError("there are fewer rows")
-                widths[k] = columns[k].dtype.itemsize
-                codes[k] = _codes(columns[k], widths[k])
+        _find_codes(columns, n_rows, codes, widths)
         collector = parts_new(&families, codes, widths, keep_barren, most_bytes)
         if collector == NULL:
             raise MemoryError
@@ -122,6 +126,60 @@ def missing_parts(layout, list columns, weights, size_t n_rows, bint keep_barren
         parts_free(collector)
         free(codes)
         free(widths)
+
+
+cdef _find_codes(list columns, size_t n_rows, const void **codes, int *widths):
+    """The addresses of columns, which the caller keeps."""
+    if codes == NULL or widths == NULL:
+        raise MemoryError
+    for k, column in enumerate(columns):
+        if column is not None and n_rows:
+            if len(column) < n_rows:
+                raise ValueError("there are fewer rows")
+            widths[k] = column.dtype.itemsize
+            codes[k] = _codes(column, widths[k])
+
+
+def complete_rows(layout, list columns, size_t first, size_t last, const double[::1] tables,
+                  const uint64_t[::1] key, size_t most_points, size_t most_states):
+    """Complete the rows first..last-1 by the tables of a network."""
+    cdef family_layout families = _family_layout(layout)
+    cdef size_t n_nodes = families.n_nodes, n = last - first
+    cdef const void **codes = <const void **>calloc(n_nodes + 1, sizeof(void *))
+    cdef int *widths = <int *>calloc(n_nodes + 1, sizeof(int))
+    cdef parts_collector *collector = NULL
+    cdef completion_plan plan
+    cdef int in_order
+    points = np.zeros((n * most_points + 1, n_nodes + 1), dtype=np.int32)
+    numbers = np.zeros(n * most_points + 1)
+    lengths = np.zeros(n + 1, dtype=np.int64)
+    fates = np.zeros(n + 1, dtype=np.uint8)
+    cdef int32_t[:, ::1] point_view = points
+    cdef double[::1] weights = numbers
+    cdef int64_t[::1] n_points = lengths
+    cdef uint8_t[::1] became = fates
+    plan.tables = &tables[0]
+    plan.key = &key[0]
+    plan.most_points = most_points
+    plan.most_states = most_states
+    try:
+        _find_codes(columns, last, codes, widths)
+        collector = parts_new(&families, codes, widths, True, 0)
+        if collector == NULL:
+            raise MemoryError
+        with nogil:
+            in_order = c_complete_rows(collector, &families, &plan, first, last, &point_view[0, 0],
+                                       &weights[0], &n_points[0], &became[0])
+        check_stopped()
+        if not in_order:
+            raise MemoryError
+    finally:
+        parts_free(collector)
+        free(codes)
+        free(widths)
+    cells = points.reshape(-1)[: n * most_points * n_nodes].reshape(n * most_points, n_nodes)
+    kept = (np.arange(most_points) < lengths[:-1, None]).reshape(-1)
+    return CompleteRows(cells[kept], numbers[:-1][kept], lengths[:-1], fates[:-1])
 
 
 cdef _written_parts(parts_collector *collector, size_t *sizes, size_t most_bytes):

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.kernel.family_layout import Expectation, FamilyLayout, MissingParts
+from gml.kernel.family_layout import CompleteRows, Expectation, FamilyLayout, MissingParts
 
 Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -51,6 +51,18 @@ class ExpectationKernel(Protocol):
         places: Positions,
         matrix: Numbers,
     ) -> None: ...
+
+    def complete_rows(
+        self,
+        layout: FamilyLayout,
+        columns: list[Codes],
+        first: int,
+        last: int,
+        tables: Numbers,
+        key: NDArray[np.uint64],
+        most_points: int,
+        most_states: int,
+    ) -> CompleteRows: ...
 
     def mixture_rows(
         self,

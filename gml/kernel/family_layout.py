@@ -70,3 +70,22 @@ class Expectation(NamedTuple):
 
     log_likelihood: float
     impossible: int
+
+
+CROSSED, DRAWN, TOO_LARGE, IMPOSSIBLE = range(4)
+"""What became of a row that was completed, as completion.h numbers it."""
+
+
+class CompleteRows(NamedTuple):
+    """The ways in which rows may be complete, row after row.
+
+    All states where a row has at most so many points, otherwise that many draws; a row with a part
+    of too many states, or of probability 0, has none.
+    """
+
+    points: NDArray[np.int32]
+    """The level of every node: points × nodes."""
+    weights: NDArray[np.float64]
+    """Those of a row add up to 1."""
+    n_points: NDArray[np.int64]
+    became: NDArray[np.uint8]

@@ -5,7 +5,8 @@ seen, so that counts over these rows are expected counts (Friedman 1997, ICML, s
 family, whatever the graph of the model. That is exact where the holes of a row have at most
 `most_points` states, those of probability below 1e-9 left out. A row of more states is as many
 draws from their joint distribution, systematic for each group of nodes that hang together given
-the row, so that the shares of such a group are exact but for one draw.
+the row, so that the shares of such a group are exact but for one draw (`complete_rows` of the
+kernel). Where such a group has too many states to look at, the draws come from eliminating nodes.
 
 Numbers that are missing have a normal distribution given those of the row. They become 2r points at
 μ ± √r·Fᵢ, for the r columns of a factor with F Fᵀ = Σ: their mean and covariance are μ and Σ, and
@@ -24,28 +25,28 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gml import kernel
 from gml.data.dataset import Dataset, Variable, code_type, fractional_weights, missing_mask
 from gml.data.resampling import distinct_cells
 from gml.errors import CannotAnswer
-from gml.kernel.reference.missing_parts import RowSplitter
-from gml.model.em.table_layout import TableLayout, layout_of
+from gml.kernel.family_layout import DRAWN, IMPOSSIBLE, TOO_LARGE
+from gml.model.em.table_layout import layout_of, table_vector
 from gml.model.gaussian import condition, means_of_rows
-from gml.model.network import CPT, Network
-from gml.model.posterior import posterior_rows
+from gml.model.network import Network
+from gml.model.sample import keys_of_names
 from gml.name_order import NameOrder
 from gml.progress import Deadline, reporter
 from gml.resources import budget_in_force, require_memory
 from gml.stopping import check_stopped
-from gml.structural.mixed_completions import CompletedRow, completed_rows
+from gml.structural.mixed_completions import completed_rows
+from gml.structural.row_draws import Points, RowDraws
 
 MOST_POINTS = 64
 """Complete rows that an incomplete one becomes, at the most, where it has labels missing."""
-_NEGLIGIBLE = 1e-9
 # Beyond this many states, a group of missing nodes is drawn by eliminating the others.
-_MOST_STATES = 1 << 14
-
-Points = tuple[NDArray[np.float64], NDArray[np.float64]]
-"""Values of the missing nodes, points × nodes, and the weights of the points, which add up to 1."""
+_MOST_STATES = 1 << 16
+# Rows that the kernel completes at a time.
+_BLOCK = 256
 
 
 class Completion(NamedTuple):
@@ -57,6 +58,14 @@ class Completion(NamedTuple):
 
 class OutOfTime(Exception):
     """There was no time to complete all rows."""
+
+
+class _Block(NamedTuple):
+    """Some complete rows, their weights, and how many rows of the table are draws."""
+
+    cells: NDArray[Any]
+    weights: NDArray[np.float64]
+    drawn: int
 
 
 def completed(
@@ -86,112 +95,126 @@ def completed(
     variables = [net.variables[net.index(name)] for name in names]
     columns = [rows.columns[rows.index(name)] for name in names]
     firsts, counts = distinct_cells(columns, rows.weights)
-    gaps = np.column_stack([missing_mask(column[firsts]) for column in columns])
-    whole = ~gaps.any(axis=1)
-    cells = np.column_stack([column[firsts].astype(np.float64) for column in columns])
-    blocks, weights = [cells[whole]], [counts[whole].astype(np.float64)]
+    columns = [column[firsts] for column in columns]
+    gaps = np.column_stack([missing_mask(column) for column in columns])
     if net.is_mixed:
-        by_elimination = _Draws(net, names, cells, most_points, seed)
-        found = completed_rows(
-            net,
-            variables,
-            [column[firsts] for column in columns],
-            counts,
-            lambda row, holes: by_elimination(row, holes)[0],
-            most_points=most_points,
-            seed=seed,
-        )
+        blocks = _mixed(net, names, columns, counts, gaps, most_points, seed)
+    elif net.is_gaussian:
+        blocks = _numbers(net, names, columns, counts, gaps)
     else:
-        found = _one_by_one(net, names, cells, gaps, most_points, seed)
-    drawn, room, budget = 0, 0, budget_in_force()
+        blocks = _labels(net, names, columns, counts, gaps, most_points, seed)
+    kept: list[_Block] = []
+    room, budget = 0, budget_in_force()
     limit = deadline or Deadline()
-    for one in found:
+    for block in blocks:
         if limit.passed:
             raise OutOfTime
-        room += one.cells.nbytes
+        kept.append(block)
+        room += block.cells.nbytes + block.weights.nbytes
         require_memory(2 * room, budget, "the ways in which incomplete rows may be complete")
-        blocks.append(one.cells)
-        weights.append(one.shares * float(counts[one.row]))
-        drawn += int(counts[one.row]) if one.is_drawn else 0
-    table = np.concatenate(blocks)
-    units, unit = fractional_weights(np.concatenate(weights))
+    table = np.concatenate([block.cells for block in kept])
+    units, unit = fractional_weights(np.concatenate([block.weights for block in kept]))
+    found = [_column(variable, table[:, k]) for k, variable in enumerate(variables)]
+    # Many draws are equal: those of one row, and those of rows that are alike.
+    chosen, weights = distinct_cells(found, units)
     dataset = Dataset(
         tuple(variables),
-        tuple(_column(v, table[:, k]) for k, v in enumerate(variables)),
-        units,
+        tuple(column[chosen] for column in found),
+        weights,
         unit=unit * rows.unit,
     )
-    return Completion(dataset.select(net.names), rows.in_rows(drawn))
+    return Completion(dataset.select(net.names), rows.in_rows(sum(block.drawn for block in kept)))
 
 
-def _column(variable: Variable, values: NDArray[np.float64]) -> NDArray[Any]:
+def _column(variable: Variable, values: NDArray[Any]) -> NDArray[Any]:
     if variable.levels is None:
         return np.ascontiguousarray(values)
     return values.astype(code_type(len(variable.levels)))
 
 
-def _one_by_one(
+def _labels(
     net: Network,
     names: Sequence[str],
-    cells: NDArray[np.float64],
+    columns: list[NDArray[Any]],
+    counts: NDArray[np.int64],
     gaps: NDArray[np.bool_],
     most_points: int,
     seed: int,
-) -> Iterator[CompletedRow]:
-    """Complete the rows that lack something."""
-    points_of = _points_of(net, names, cells, gaps, most_points, seed)
-    incomplete = np.flatnonzero(gaps.any(axis=1)).tolist()
+) -> Iterator[_Block]:
+    """Complete the rows of a network of labels."""
+    layout = layout_of(net.graph, {variable.name: variable for variable in net.variables}, {})
+    tables = table_vector(net, layout)
+    key = keys_of_names([""], seed, f"completions of {len(counts)} rows")[0]
+    cells = np.column_stack(columns).astype(np.float64)
+    by_elimination = RowDraws(net, names, cells, most_points, seed)
+    for first in range(0, len(counts), _BLOCK):
+        check_stopped()
+        last = min(first + _BLOCK, len(counts))
+        found = kernel.active().complete_rows(
+            layout.kernel, columns, first, last, tables, key, most_points, _MOST_STATES
+        )
+        if (found.became == IMPOSSIBLE).any():
+            raise CannotAnswer("a row has probability 0 in the model that completes it")
+        own = counts[first:last]
+        drawn = int(own[found.became == DRAWN].sum())
+        yield _Block(found.points, found.weights * np.repeat(own, found.n_points), drawn)
+        for row in (first + np.flatnonzero(found.became == TOO_LARGE)).tolist():
+            check_stopped()
+            holes = np.flatnonzero(gaps[row])
+            points = by_elimination(row, holes)
+            yield _filled(cells[row].astype(np.int32), holes, points, counts[row], True)
+        reporter().advance("completing rows", last, len(counts))
+
+
+def _numbers(
+    net: Network,
+    names: Sequence[str],
+    columns: Sequence[NDArray[Any]],
+    counts: NDArray[np.int64],
+    gaps: NDArray[np.bool_],
+) -> Iterator[_Block]:
+    """Complete the rows of a network of numbers, one by one."""
+    cells = np.column_stack(columns)
+    whole = ~gaps.any(axis=1)
+    yield _Block(cells[whole], counts[whole].astype(np.float64), 0)
+    points_of = _SigmaPoints(net, names, cells, gaps)
+    incomplete = np.flatnonzero(~whole).tolist()
     for done, row in enumerate(incomplete, start=1):
         check_stopped()
         holes = np.flatnonzero(gaps[row])
-        (values, shares), is_drawn = points_of(row, holes)
-        own = np.repeat(cells[row][None], len(values), axis=0)
-        own[:, holes] = values
-        yield CompletedRow(row, own, shares, is_drawn)
+        yield _filled(cells[row], holes, points_of(row, holes), counts[row], False)
         reporter().advance("completing rows", done, len(incomplete))
 
 
-def _points_of(
+def _mixed(
     net: Network,
     names: Sequence[str],
-    cells: NDArray[np.float64],
+    columns: list[NDArray[Any]],
+    counts: NDArray[np.int64],
     gaps: NDArray[np.bool_],
     most_points: int,
     seed: int,
-) -> Any:
-    """What completes a row, given its number and its holes."""
-    if net.is_gaussian:
-        return _SigmaPoints(net, names, cells, gaps)
-    return _States(net, names, cells, gaps, most_points, seed)
+) -> Iterator[_Block]:
+    """Complete the rows of a network of labels and numbers."""
+    cells = np.column_stack([column.astype(np.float64) for column in columns])
+    whole = ~gaps.any(axis=1)
+    yield _Block(cells[whole], counts[whole].astype(np.float64), 0)
+    variables = [net.variables[net.index(name)] for name in names]
+    by_elimination = RowDraws(net, names, cells, most_points, seed)
+    for one in completed_rows(
+        net, variables, columns, counts, by_elimination, most_points=most_points, seed=seed
+    ):
+        count = int(counts[one.row])
+        yield _Block(one.cells, one.shares * float(count), count if one.is_drawn else 0)
 
 
-class _Draws:
-    """Rows drawn from the distribution of what is missing."""
-
-    def __init__(
-        self,
-        net: Network,
-        names: Sequence[str],
-        cells: NDArray[np.float64],
-        n_points: int,
-        seed: int,
-    ) -> None:
-        self._net, self._names, self._cells = net, names, cells
-        self._n_points, self._seed = n_points, seed
-        self._nodes = [net.index(name) for name in names]
-
-    def __call__(self, row: int, holes: NDArray[np.int64]) -> tuple[Points, bool]:
-        known = [k for k in range(len(self._names)) if k not in set(holes.tolist())]
-        evidence: dict[str, str | float] = {}
-        for k in known:
-            value = float(self._cells[row, k])
-            levels = self._net.variables[self._nodes[k]].levels
-            evidence[self._names[k]] = value if levels is None else levels[int(value)]
-        rows = posterior_rows(self._net, evidence, seed=self._seed)
-        columns = rows.new_columns(self._n_points)
-        rows.drawer()(row * self._n_points, columns)
-        drawn = np.column_stack([columns[self._nodes[k]].astype(np.float64) for k in holes])
-        return (drawn, np.full(len(drawn), 1.0 / len(drawn))), True
+def _filled(
+    row: NDArray[Any], holes: NDArray[np.int64], points: Points, count: int, is_drawn: bool
+) -> _Block:
+    values, shares = points
+    own = np.repeat(row[None], len(values), axis=0)
+    own[:, holes] = values
+    return _Block(own, shares * float(count), int(count) if is_drawn else 0)
 
 
 class _SigmaPoints:
@@ -225,110 +248,9 @@ class _SigmaPoints:
                 self._means[np.ix_(rows, holes)] = found.mean[order]
         self._gaps = gaps
 
-    def __call__(self, row: int, holes: NDArray[np.int64]) -> tuple[Points, bool]:
+    def __call__(self, row: int, holes: NDArray[np.int64]) -> Points:
         factor = self._factors[self._gaps[row].tobytes()]
         away = math.sqrt(factor.shape[1]) * factor.T
         mean = self._means[row, holes]
         points = np.concatenate([mean + away, mean - away])
-        return (points, np.full(len(points), 1.0 / len(points))), False
-
-
-class _States:
-    """All states of labels that are missing, or draws of them."""
-
-    def __init__(
-        self,
-        net: Network,
-        names: Sequence[str],
-        cells: NDArray[np.float64],
-        gaps: NDArray[np.bool_],
-        most_points: int,
-        seed: int,
-    ) -> None:
-        self._most_points = most_points
-        self._rng = np.random.default_rng([seed, len(cells)])
-        variables = {variable.name: variable for variable in net.variables}
-        self._layout = layout_of(net.graph, variables, {})
-        self._tables = _table_vector(net, self._layout)
-        codes = np.where(gaps, np.iinfo(np.int32).max, cells).astype(np.int32)
-        self._rows = RowSplitter(self._layout.kernel, [codes[:, k] for k in range(codes.shape[1])])
-        self._known: dict[Any, Points] = {}
-        self._by_elimination = _Draws(net, names, cells, most_points, seed)
-
-    def __call__(self, row: int, holes: NDArray[np.int64]) -> tuple[Points, bool]:
-        place = {int(node): k for k, node in enumerate(holes)}
-        parts: list[tuple[list[int], Points]] = []
-        for (nodes, families), bases in self._rows.parts(row, keep_barren=True):
-            if math.prod(self._layout.sizes[node] for node in nodes) > _MOST_STATES:
-                return self._by_elimination(row, holes)
-            key = nodes, families, bases
-            if key not in self._known:
-                self._known[key] = self._states(nodes, families, bases)
-            parts.append(([place[node] for node in nodes], self._known[key]))
-        n_states = math.prod(len(shares) for _, (_, shares) in parts)
-        if n_states <= self._most_points:
-            return _crossed(parts, len(holes)), False
-        return self._drawn(parts, len(holes)), True
-
-    def _states(
-        self, nodes: Sequence[int], families: Sequence[int], bases: Sequence[int]
-    ) -> Points:
-        """The states of nodes that hang together, and their probabilities given the row."""
-        layout = self._layout.kernel
-        sizes = [self._layout.sizes[node] for node in nodes]
-        states = np.indices(sizes).reshape(len(sizes), -1)
-        log_p = np.zeros(states.shape[1])
-        with np.errstate(divide="ignore"):
-            for family, base in zip(families, bases, strict=True):
-                run = slice(
-                    int(layout.member_starts[family]), int(layout.member_starts[family + 1])
-                )
-                at = np.full(states.shape[1], base, dtype=np.int64)
-                for member, stride in zip(
-                    layout.members[run].tolist(), layout.strides[run].tolist(), strict=True
-                ):
-                    if member in nodes:
-                        at += stride * states[nodes.index(member)]
-                log_p += np.log(self._tables[at])
-        top = float(log_p.max())
-        if top == -math.inf:
-            raise CannotAnswer("a row has probability 0 in the model that completes it")
-        shares = np.exp(log_p - top)
-        shares /= shares.sum()
-        kept = shares >= _NEGLIGIBLE
-        shares = shares[kept] / shares[kept].sum()
-        return states.T[kept].astype(np.float64), shares
-
-    def _drawn(self, parts: Sequence[tuple[list[int], Points]], n_holes: int) -> Points:
-        """Systematic draws from each part, put together at random."""
-        n = self._most_points
-        values = np.empty((n, n_holes))
-        for places, (states, shares) in parts:
-            ends = np.cumsum(shares)
-            at = np.searchsorted(ends / ends[-1], (np.arange(n) + self._rng.random()) / n)
-            chosen = self._rng.permutation(np.minimum(at, len(states) - 1))
-            values[:, places] = states[chosen]
-        return values, np.full(n, 1.0 / n)
-
-
-def _crossed(parts: Sequence[tuple[list[int], Points]], n_holes: int) -> Points:
-    """All combinations of the states of independent parts."""
-    values, shares = np.empty((1, n_holes)), np.ones(1)
-    for places, (states, own) in parts:
-        before = len(shares)
-        values = np.repeat(values, len(own), axis=0)
-        values[:, places] = np.tile(states, (before, 1))
-        shares = np.repeat(shares, len(own)) * np.tile(own, before)
-    return values, shares
-
-
-def _table_vector(net: Network, layout: TableLayout) -> NDArray[np.float64]:
-    """The tables of a network in one vector."""
-    return np.concatenate(list(_tables(net, layout)))
-
-
-def _tables(net: Network, layout: TableLayout) -> Iterator[NDArray[np.float64]]:
-    for node, name in enumerate(layout.names):
-        cpd = net.cpd(name)
-        assert isinstance(cpd, CPT)
-        yield layout.in_name_order(node, cpd.table).reshape(-1)
+        return points, np.full(len(points), 1.0 / len(points))

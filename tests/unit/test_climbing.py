@@ -86,6 +86,19 @@ def test_acceleration_ends_where_plain_steps_end_and_sooner():
     assert found.steps < 6_000
 
 
+@pytest.mark.parametrize("enough", [1e-3, 1e-5, 1e-7])
+def test_a_climb_for_the_height_alone_ends_sooner_and_does_not_claim_the_end(enough):
+    rng = np.random.default_rng(5)
+    problem = TwoCoins(rng.binomial(4, np.where(rng.random(400) < 0.5, 0.42, 0.62)), 4)
+    start = np.array([0.4, 0.3, 0.7])
+    whole, rough = climb(problem, start), climb(problem, start, enough=enough)
+    assert rough.steps < whole.steps and not rough.converged
+    assert rough.remaining_gain <= enough
+    # Aitken estimates what is left; it does not bound it.
+    assert 0 <= whole.objective - rough.objective <= 1e-3 * abs(whole.objective)
+    assert climb_from(problem, [start], 1, enough=enough).best.objective == rough.objective
+
+
 def test_a_climb_that_is_cut_short_says_so():
     problem = TwoCoins([0, 1, 1, 2, 3, 4, 4], 4)
     start = np.array([0.4, 0.3, 0.7])

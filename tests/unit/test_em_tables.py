@@ -487,3 +487,39 @@ def test_levels_that_are_close_to_others_have_one_order():
     # What is 0 but for rounding decides nothing.
     near = np.array([[1e-14, 0.1], [-1e-14, 0.2]])
     assert order_of_levels(np.ones(2), near) == [1, 0]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_climb_goes_on_from_given_tables(seed):
+    net, data, _, _ = problem_of(2 * seed, n=60)
+    whole = fit_em(net.graph, data, settings=EmSettings(restarts=1))
+    rough = fit_em(
+        net.graph,
+        data,
+        settings=EmSettings(restarts=1, enough=1e-4, information=False, expected_counts=False),
+    )
+    assert rough.report.objective <= whole.report.objective + 1e-9
+    assert all(cpd.expected_counts is None for cpd in rough.net.cpds)
+    on = fit_em(net.graph, data, settings=EmSettings(restarts=1, start=rough.net))
+    assert on.report.converged
+    assert on.report.objective == pytest.approx(whole.report.objective, rel=1e-8)
+    again = fit_em(net.graph, data, settings=EmSettings(restarts=1, start=whole.net))
+    assert again.report.steps < whole.report.steps
+    assert again.report.objective >= whole.report.objective - 1e-9
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_threads_change_no_bit_of_an_e_step(seed, monkeypatch):
+    from gml.model.em import open_parts as module
+
+    monkeypatch.setattr(module, "_BLOCK_WORK", 1)
+    monkeypatch.setattr(large_parts, "MOST_STATES", 8)
+    _, _, problem, _ = problem_of(seed, n=80, nodes=7)
+    at = next(iter(starts(problem, 1, 0)))
+    assert not problem.parts.is_worth_threads
+    alone = problem.expect(at)
+    monkeypatch.setattr(module, "_THREAD_WORK", 0)
+    shared = replace(problem, threads=2, parts=replace(problem.parts))
+    assert shared.parts.is_worth_threads
+    together = shared.expect(at)
+    assert alone[0] == together[0] and alone[1].tolist() == together[1].tolist()

@@ -86,21 +86,26 @@ def test_neither_rows_nor_columns_matter():
         assert all((x == y).all() for x, y in zip(one.columns, other.columns, strict=True))
 
 
+def shares_of_levels(rows):
+    """How many rows have each level of a, b and c."""
+    frame, weight = rows.to_frame(), rows.weights * rows.unit
+    return np.array(
+        [weight[(frame[x] == f"L{k}").to_numpy()].sum() for x in "abc" for k in range(3)]
+    )
+
+
 def test_rows_of_many_states_are_draws_with_the_right_shares():
     frame = chain(3, 400, 0.5)
     net = network(frame, [("a", "b"), ("b", "c")])
     table = gml.read(frame, missing="available")
-    exact = completed(net, table, most_points=1000).rows.to_frame()
-    some = completed(net, table, most_points=4)
-    assert 0 < some.drawn < 400
-    weight = some.rows.weights * some.rows.unit
-    whole = completed(net, table, most_points=1000).rows
-    exact_weight = whole.weights * whole.unit
-    for name in "abc":
-        for level in ("L0", "L1", "L2"):
-            drawn = weight[(some.rows.to_frame()[name] == level).to_numpy()].sum()
-            right = exact_weight[(exact[name] == level).to_numpy()].sum()
-            assert abs(drawn - right) < 12
+    right = shares_of_levels(completed(net, table, most_points=1000).rows)
+    drawn = [completed(net, table, most_points=4, seed=seed) for seed in range(40)]
+    assert all(0 < one.drawn < 400 for one in drawn)
+    errors = np.array([shares_of_levels(one.rows) - right for one in drawn])
+    assert (np.abs(errors.mean(axis=0)) < 4.5 * errors.std(axis=0) / math.sqrt(40)).all()
+    # Rows that are alike are drawn together: four independent draws of each would vary by this.
+    alike = frame.fillna("").value_counts().to_numpy()
+    assert (errors.std(axis=0) < math.sqrt((alike**2).sum() / 4 / 4)).all()
 
 
 def test_numbers_become_points_with_the_right_moments():

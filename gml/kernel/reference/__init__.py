@@ -1,6 +1,7 @@
 """The kernel in Python and NumPy: the oracle of the tests, and what runs without a compiler."""
 
 from gml.kernel.reference.chain_field import ChainRows
+from gml.kernel.reference.completion import complete_rows
 from gml.kernel.reference.conditioning import ConditioningSets
 from gml.kernel.reference.counting import CodedData, exact_dot, group_rows, recode
 from gml.kernel.reference.csv_reader import read_csv
@@ -69,6 +70,7 @@ __all__ = [
     "centre_gram",
     "centred_products",
     "cholesky_pivots",
+    "complete_rows",
     "count_covariances",
     "count_states",
     "distance_product",

@@ -267,9 +267,43 @@ static void split(const parts_collector *c)
     }
 }
 
-static int add_question(parts_collector *c, int32_t root, int64_t weight, size_t row)
+const int32_t *parts_split_row(parts_collector *c, size_t row)
+{
+    read_row(c, row);
+    find_what_matters(c);
+    split(c);
+    return c->code;
+}
+
+/* The first cell of a family in the row at hand, where the levels of missing nodes are 0. */
+static int32_t base_of(const parts_collector *c, int32_t family)
 {
     const family_layout *l = c->layout;
+    int64_t base = l->table_starts[family];
+    for (int64_t m = l->member_starts[family]; m < l->member_starts[family + 1]; m++)
+        if (c->code[l->members[m]] > 0)
+            base += l->strides[m] * c->code[l->members[m]];
+    return (int32_t)base;
+}
+
+size_t parts_of_root(const parts_collector *c, int32_t root, int32_t *nodes, int32_t *families,
+                     int32_t *bases, size_t *n_families)
+{
+    size_t n = 0;
+    *n_families = 0;
+    if (c->code[root] >= 0 || !c->matters[root] || c->root[root] != root)
+        return 0;
+    for (int32_t node = root; node >= 0; node = c->next_node[node])
+        nodes[n++] = node;
+    for (int32_t f = c->first_family[root]; f >= 0; f = c->next_family[f]) {
+        bases[*n_families] = base_of(c, f);
+        families[(*n_families)++] = f;
+    }
+    return n;
+}
+
+static int add_question(parts_collector *c, int32_t root, int64_t weight, size_t row)
+{
     size_t n = 1;
     for (int32_t node = root; node >= 0; node = c->next_node[node])
         c->key[n++] = node;
@@ -281,13 +315,8 @@ static int add_question(parts_collector *c, int32_t root, int64_t weight, size_t
         return (int)shape;
     n = 0;
     c->key[n++] = (int32_t)shape;
-    for (int32_t f = c->first_family[root]; f >= 0; f = c->next_family[f]) {
-        int64_t base = l->table_starts[f];
-        for (int64_t m = l->member_starts[f]; m < l->member_starts[f + 1]; m++)
-            if (c->code[l->members[m]] > 0)
-                base += l->strides[m] * c->code[l->members[m]];
-        c->key[n++] = (int32_t)base;
-    }
+    for (int32_t f = c->first_family[root]; f >= 0; f = c->next_family[f])
+        c->key[n++] = base_of(c, f);
     const int64_t question = number_of(c, &c->questions, c->key, n);
     if (question < 0)
         return (int)question;

@@ -42,6 +42,14 @@ void parts_free(parts_collector *collector);
 /* Look at rows 0 .. n_rows-1 and sort what they ask; weights may be NULL. */
 int parts_collect(parts_collector *collector, const int64_t *weights, size_t n_rows);
 
+/* Split one row into its parts; its codes, -1 where it says nothing. */
+const int32_t *parts_split_row(parts_collector *collector, size_t row);
+
+/* After parts_split_row: the nodes of the part whose smallest node this is, its families and the first
+   cell of each. Returns how many nodes there are: 0 if there is no such part. */
+size_t parts_of_root(const parts_collector *collector, int32_t root, int32_t *nodes, int32_t *families,
+                     int32_t *bases, size_t *n_families);
+
 /* How long the arrays of parts_write are: shapes, nodes, families, questions, bases. */
 void parts_sizes(const parts_collector *collector, size_t sizes[5]);
 

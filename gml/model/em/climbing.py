@@ -20,7 +20,8 @@ steps and changed by less than 1e-10 in the last, where rounding keeps parameter
 
 Of several starts the highest end counts; of ends that are equal but for rounding, that of the
 earlier start. How high an end is shows long before its parameters stand still: so climbs from
-several starts stop when the objective has nothing to gain, and the best goes on to its end.
+several starts stop when the objective has nothing to gain, and the best goes on to its end. Who
+needs no more than about the height says what share of it may be left to gain.
 """
 
 from __future__ import annotations
@@ -129,8 +130,11 @@ def climb(
     *,
     most_steps: int = MOST_STEPS,
     deadline: Deadline | None = None,
+    enough: float | None = None,
 ) -> Climb:
     """Climb from a start until nothing is left to gain, or steps or time run out.
+
+    `enough` is the share of the objective that may be left to gain, whatever parameters do.
 
     Examples
     --------
@@ -149,7 +153,8 @@ def climb(
     >>> round(float(found.parameters[0]), 13), found.converged
     (0.626821497871, True)
     """
-    return _Climber(problem, most_steps, deadline or Deadline()).run(start, _CONFIRMING_STEPS)
+    climber = _Climber(problem, most_steps, deadline or Deadline(), enough=enough)
+    return climber.run(start, _CONFIRMING_STEPS if enough is None else _CONFIRMING_HEIGHT)
 
 
 class _Left(NamedTuple):
@@ -167,10 +172,15 @@ class _Climber:
     """The state of one climb."""
 
     def __init__(
-        self, problem: Problem, most_steps: int, deadline: Deadline, *, only_height: bool = False
+        self,
+        problem: Problem,
+        most_steps: int,
+        deadline: Deadline,
+        *,
+        enough: float | None = None,
     ) -> None:
         self._problem = problem
-        self._only_height = only_height
+        self._enough = enough
         self._most_steps = most_steps
         self._deadline = deadline
         self._longest = 1.0
@@ -190,9 +200,9 @@ class _Climber:
                 self._objectives.append(here.objective)
                 ahead = self._step(here.parameters)
                 self._left = _left(at, here, ahead)
-                if self._left.gain <= TOLERANCE if self._only_height else self._left.is_nothing:
+                if self._is_near_enough():
                     confirmed += 1
-                    self._is_at_end = confirmed == confirming_steps and not self._only_height
+                    self._is_at_end = confirmed == confirming_steps and self._enough is None
                     at, here = here.parameters, ahead
                     continue
                 moved = float(np.abs(ahead.parameters - here.parameters).max(initial=0.0))
@@ -208,6 +218,11 @@ class _Climber:
         except Collapsed as error:
             return self._ended(at, -math.inf, flaw=str(error))
         return self._ended(at, here.objective)
+
+    def _is_near_enough(self) -> bool:
+        if self._enough is None:
+            return self._left.is_nothing
+        return self._left.gain <= self._enough
 
     def _step(self, at: Vector) -> Step:
         check_stopped()
@@ -284,9 +299,11 @@ def climb_from(
     *,
     most_steps: int = MOST_STEPS,
     deadline: Deadline | None = None,
+    enough: float | None = None,
 ) -> Climbs:
     """Climb from each start; after the deadline no further one is begun.
 
+    `enough` is for a single start: how much of the objective may be left to gain.
     Where every climb collapsed, the best is the first, with its flaw.
     """
     limit = deadline or Deadline()
@@ -294,10 +311,13 @@ def climb_from(
     with reporter().counting("starts of EM", n_starts) as count:
         for start in starts:
             if n_starts == 1:
-                climbs.append(climb(problem, start, most_steps=most_steps, deadline=limit))
+                climbs.append(
+                    climb(problem, start, most_steps=most_steps, deadline=limit, enough=enough)
+                )
                 break
-            climber = _Climber(problem, most_steps, limit, only_height=True)
-            climbs.append(climber.run(start, _CONFIRMING_HEIGHT))
+            climbs.append(
+                climb(problem, start, most_steps=most_steps, deadline=limit, enough=TOLERANCE)
+            )
             count(len(climbs))
             if limit.passed:
                 break

@@ -29,6 +29,10 @@ class EmSettings:
     """Whether to find out how much information is missing, and whether the model is identified."""
     expected_counts: bool = True
     """Whether the network is to say how all rows would fall if they were complete."""
+    enough: float | None = None
+    """With one start: the share of the objective that may be left to gain; None: nothing."""
+    start: BayesNet | None = None
+    """Tables of the same graph to begin with, all positive; regressions have their own start."""
 
     def __post_init__(self) -> None:
         for name, value in (("em_restarts", self.restarts), ("em_steps", self.most_steps)):

@@ -175,6 +175,7 @@ def _climbs(problem: NumberProblem, data: NumberRows, settings: EmSettings) -> C
         settings.restarts,
         most_steps=settings.most_steps,
         deadline=settings.deadline,
+        enough=settings.enough,
     )
 
 

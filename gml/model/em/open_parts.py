@@ -21,6 +21,9 @@ from gml.resources import budget_in_force, require_memory
 # Cells that questions speak of, from which a block for another thread pays off.
 _BLOCK_WORK = 1 << 17
 _MOST_BLOCKS = 8
+# An E-step that looks at fewer is over before threads have begun; a number of a tree takes longer.
+_THREAD_WORK = 1 << 21
+_TREE_PRICE = 16
 
 Work = Callable[[Vector], tuple[Expectation, Vector]]
 """From tables to the likelihood (or the row that is impossible), and expected counts."""
@@ -39,6 +42,12 @@ class OpenParts:
     def is_empty(self) -> bool:
         """Whether the rows leave nothing open."""
         return self.small.n_questions == 0 and not self.large.trees
+
+    @cached_property
+    def is_worth_threads(self) -> bool:
+        """Whether an E-step takes so long that threads pay off."""
+        in_trees = sum(tree.work for tree in self.large.trees)
+        return self.n_cells + _TREE_PRICE * in_trees >= _THREAD_WORK
 
     def work(self, layout: TableLayout) -> list[Work]:
         """The E-step in blocks, which depend on the questions alone."""

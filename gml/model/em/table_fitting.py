@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from gml.model.em.identification import model_rank
 from gml.model.em.information import intervals as bounds_of
 from gml.model.em.information import table_information
 from gml.model.em.open_parts import open_parts
-from gml.model.em.table_layout import TableLayout, Vector, layout_of
+from gml.model.em.table_layout import TableLayout, Vector, layout_of, table_vector
 from gml.model.em.table_problem import TableProblem, wholly_missing
 from gml.model.em.table_starts import starts
 from gml.model.fit import prior_count
@@ -150,11 +150,21 @@ def _climbs(problem: TableProblem, settings: EmSettings) -> Climbs:
         return Climbs((climb,), climb)
     return climb_from(
         problem,
-        starts(problem, settings.restarts, settings.seed),
+        _starts(problem, settings),
         settings.restarts,
         most_steps=settings.most_steps,
         deadline=settings.deadline,
+        enough=settings.enough,
     )
+
+
+def _starts(problem: TableProblem, settings: EmSettings) -> Iterator[Vector]:
+    """The given start if there is one, and drawn ones."""
+    own = starts(problem, settings.restarts, settings.seed)
+    if settings.start is not None:
+        next(own)
+        yield table_vector(settings.start, problem.layout)
+    yield from own
 
 
 def _network(

@@ -19,6 +19,7 @@ from gml.data.dataset import Variable
 from gml.graph.graph import Graph
 from gml.graph.order import topological_order
 from gml.kernel.family_layout import FamilyLayout
+from gml.model.network import CPT, Network
 from gml.resources import require_memory
 
 # Per cell: counts, expected counts, parameters of two steps and their differences.
@@ -165,3 +166,13 @@ def layout_of(
         ),
         frozenset(position[name] for name in hidden),
     )
+
+
+def table_vector(net: Network, layout: TableLayout) -> Vector:
+    """The tables of a network in one vector."""
+    tables = []
+    for node, name in enumerate(layout.names):
+        cpd = net.cpd(name)
+        assert isinstance(cpd, CPT)
+        tables.append(layout.in_name_order(node, cpd.table).reshape(-1))
+    return np.concatenate(tables)

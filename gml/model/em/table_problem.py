@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,7 @@ from gml.data.dataset import Dataset
 from gml.errors import CannotAnswer
 from gml.kernel.pool import in_order
 from gml.model.em.climbing import Step
-from gml.model.em.open_parts import OpenParts, open_parts
+from gml.model.em.open_parts import OpenParts, Work, open_parts
 from gml.model.em.table_layout import TableLayout, Vector
 from gml.model.network import NEVER_EXPECTED
 
@@ -48,6 +49,10 @@ class TableProblem:
     """Pseudo-counts of each cell."""
     threads: int
 
+    @cached_property
+    def _work(self) -> list[Work]:
+        return self.parts.work(self.layout)
+
     @property
     def observed_counts(self) -> Vector:
         """The counts of whole families, in rows."""
@@ -56,9 +61,10 @@ class TableProblem:
 
     def expect(self, at: Vector, parts: OpenParts | None = None) -> tuple[float, Vector]:
         """Return the observed-data log-likelihood, and the expected counts of all cells."""
-        asked = self.parts if parts is None else parts
+        asked = self._work if parts is None else parts.work(self.layout)
+        threads = self.threads if (parts or self.parts).is_worth_threads else 1
         log_likelihood, counts = 0.0, np.zeros(len(at))
-        for found, some in in_order(lambda work: work(at), asked.work(self.layout), self.threads):
+        for found, some in in_order(lambda work: work(at), asked, threads):
             if found.impossible >= 0:
                 self._refuse(found.impossible)
             log_likelihood += found.log_likelihood

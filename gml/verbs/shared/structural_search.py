@@ -15,8 +15,10 @@ from gml.data.dataset import Dataset
 from gml.errors import CannotAnswer, listing, parameter, quote
 from gml.graph.graph import Graph
 from gml.learners.search import SearchResult, Step, Trace
+from gml.model.bayesnet import BayesNet
 from gml.model.conditional_fit import NoEstimate
 from gml.model.em.fitting import EmFit, EmSettings, fit_em
+from gml.model.fit import fit
 from gml.structural.available_forest import available_forest
 from gml.structural.seen_families import FittableScore, SeenFamilies
 from gml.structural.structural_em import Fitted, Learned, structural_em
@@ -25,6 +27,9 @@ from gml.verbs.shared.em_request import observing
 from gml.verbs.shared.em_scores import observed_score, price_of, prior_size, require_by_em
 from gml.verbs.shared.graph_input import GivenGraph
 from gml.verbs.shared.score_search import OpenSearch, ReadSearch
+
+# The share of the objective that EM may leave between two searches.
+_ENOUGH = 1e-7
 
 Learner = Callable[[OpenSearch, Graph | None, Trace | None], SearchResult]
 """Searches by an open score, beginning with a DAG if there is one and it can do that."""
@@ -62,7 +67,7 @@ def search_incomplete(
         asked.rows,
         firsts,
         asked.learned,
-        asked.fitted,
+        asked,
         shown=shown,
         seed=seed,
         deadline=read.deadline,
@@ -156,27 +161,41 @@ class _Asked:
 
         return Learned(self.learn(opened, begin or self.begin, told), opened.score)
 
-    def fitted(self, dag: Graph) -> Fitted:
+    def roughly(self, dag: Graph, completed: Dataset | None) -> Fitted:
+        """Fit by EM as far as a comparison needs it, from what completed rows of labels say."""
+        start = None
+        if completed is not None and not any(v.is_continuous for v in completed.variables):
+            counter = MemoryCounter(completed, threads=self.threads)
+            start = fit(dag, counter, method="bayes", prior="jeffreys")
+        return self._fitted(dag, start, _ENOUGH)
+
+    def to_the_end(self, rough: Fitted) -> Fitted:
+        """Climb on to where nothing is left to gain."""
+        return self._fitted(rough.net.graph, rough.net, None)
+
+    def _fitted(self, dag: Graph, start: BayesNet | None, enough: float | None) -> Fitted:
         """Fit by EM, with a prior of one row where there is no other estimate."""
         ess = prior_size(self.read.chosen)
         prior: dict[str, Any] = {} if ess is None else {"method": "bayes", "ess": ess}
+        settings = EmSettings(
+            restarts=1,
+            seed=self.seed,
+            deadline=self.read.deadline,
+            information=False,
+            expected_counts=ess is not None,
+            enough=enough,
+            start=start,
+        )
         flaw: str | None = None
         try:
-            found = self._fit(dag, prior)
+            found = self._fit(dag, settings, prior)
         except NoEstimate as error:
-            found = self._fit(dag, {"method": "bayes"})
+            found = self._fit(dag, settings, {"method": "bayes"})
             score, flaw = -math.inf, str(error)
         else:
             score = observed_score(self.read.chosen, found, self.rows.in_rows(self.rows.n), dag)
         report = found.report
         return Fitted(found.net, score, report.log_likelihood, flaw, report.in_time)
 
-    def _fit(self, dag: Graph, prior: dict[str, Any]) -> EmFit:
-        settings = EmSettings(
-            restarts=1,
-            seed=self.seed,
-            deadline=self.read.deadline,
-            information=False,
-            expected_counts=prior_size(self.read.chosen) is not None,
-        )
+    def _fit(self, dag: Graph, settings: EmSettings, prior: dict[str, Any]) -> EmFit:
         return fit_em(dag, self.rows, settings=settings, threads=self.threads, **prior)
