@@ -109,7 +109,8 @@ class _Gains:
         labels = [k for k, pair in enumerate(pairs) if not any(self._is_number[j] for j in pair)]
         sets = [TableSet(pairs[k]) for k in labels]
         for k, counts in zip(labels, self._counter.tables(sets), strict=True):
-            found[k] = self._of_table(counts.table[0] * self._counter.unit)
+            # Without rows that have both there is no table.
+            found[k] = self._of_table(counts.table.sum(axis=0) * self._counter.unit)
         others = sorted(set(range(len(pairs))) - set(labels))
         # The number is the child; of two, the second.
         ordered = [

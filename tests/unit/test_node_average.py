@@ -109,7 +109,8 @@ def test_a_family_without_complete_rows_is_worth_nothing():
     frame = pd.DataFrame({"a": ["x", "y", None, None], "b": [None, None, "u", "v"]})
     counter = gml.MemoryCounter(gml.read(frame, missing="available"))
     assert gml.SCORES["nal"](counter).local(0, (1,)) == -math.inf
-    assert gml.hc(frame, score="pnal", missing="available").graph.n_edges == 0
+    with pytest.warns(gml.GmlWarning, match="no edge is worth its price"):
+        assert gml.hc(frame, score="pnal", missing="available").graph.n_edges == 0
 
 
 def test_hill_climbing_takes_gaps_by_these_scores_alone():
