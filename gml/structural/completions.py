@@ -89,7 +89,7 @@ def completed(
     >>> net = gml.fit(table.dropna(), graph, method="bayes")
     >>> rows = completed(net, gml.read(table, missing="available")).rows
     >>> rows.n_rows, round(rows.n * rows.unit, 9)
-    (4, 4.0)
+    (3, 4.0)
     """
     names = [net.names[j] for j in NameOrder(net.names).positions.tolist()]
     variables = [net.variables[net.index(name)] for name in names]
