@@ -7,6 +7,7 @@ looked at by a thread, by another process or on another machine. Columns are tho
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -29,16 +30,16 @@ _MOST_GROUPS = 1 << 12
 _MOST_IN_INT64 = 1 << 61
 
 
-class Work(Generic[Partial]):
+class Work(ABC, Generic[Partial]):
     """What is done with each chunk, and how partial answers add up; `add` may change the first."""
 
+    @abstractmethod
     def of(self, chunk: Dataset) -> Partial:
         """Return the partial answer of some rows."""
-        raise NotImplementedError
 
+    @abstractmethod
     def add(self, first: Partial, second: Partial) -> Partial:
         """Return the partial answer of the rows of both."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 Workers are forked when they are first needed. They share the memory of the process as it is then,
 so no data are copied and work needs no pickling; only numbers of items go to them and results come
-back. Results are in the order of the items, whoever computed them. What a worker would report is
-reported by the parent, with the result it belongs to.
+back. Results are in the order of the items, whichever worker had them. What a worker would report
+is reported by the parent, with the result it belongs to.
 
 A worker that is killed (by the kernel, for want of memory) is replaced, and its item done again; an
 item that ends its worker every time is an error. Workers end with the process that began them:

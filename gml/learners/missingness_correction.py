@@ -27,9 +27,9 @@ causes of missing values in these, and so on,
 
 (the paper's equation for β; Mohan, Pearl & Tian 2013, NIPS 26, theorem 2). A row without gaps in S
 counts 1/Π π_i(w_i), with π_i as `gml.independence.presence` estimates it, and the tests of
-`gml.independence.reweighted` take these weights. The other method of the paper, which draws rows
-anew from regressions on permuted causes, assumes that these are linear and is not used here. There
-are no random numbers.
+`gml.independence.reweighted` take these weights. The other method of the paper, which draws
+new rows from regressions on permuted causes, assumes that these are linear and is not used here.
+There are no random numbers.
 
 For labels, factors with W_i ⊆ Z ∪ {x} or W_i ⊆ Z ∪ {y} are left out: they multiply P(x, y, z) by a
 function of (x, z) or (y, z) and leave x ⟂ y | Z as it is, so that rows need not be weighted for

@@ -175,10 +175,9 @@ def _numbers(
 ) -> Iterator[_Block]:
     """Complete the rows of a network of numbers, one by one."""
     cells = np.column_stack(columns)
-    whole = ~gaps.any(axis=1)
-    yield _Block(cells[whole], counts[whole].astype(np.float64), 0)
+    yield _whole(cells, counts, gaps)
     points_of = _SigmaPoints(net, names, cells, gaps)
-    incomplete = np.flatnonzero(~whole).tolist()
+    incomplete = np.flatnonzero(gaps.any(axis=1)).tolist()
     for done, row in enumerate(incomplete, start=1):
         check_stopped()
         holes = np.flatnonzero(gaps[row])
@@ -197,8 +196,7 @@ def _mixed(
 ) -> Iterator[_Block]:
     """Complete the rows of a network of labels and numbers."""
     cells = np.column_stack([column.astype(np.float64) for column in columns])
-    whole = ~gaps.any(axis=1)
-    yield _Block(cells[whole], counts[whole].astype(np.float64), 0)
+    yield _whole(cells, counts, gaps)
     variables = [net.variables[net.index(name)] for name in names]
     by_elimination = RowDraws(net, names, cells, most_points, seed)
     for one in completed_rows(
@@ -206,6 +204,12 @@ def _mixed(
     ):
         count = int(counts[one.row])
         yield _Block(one.cells, one.shares * float(count), count if one.is_drawn else 0)
+
+
+def _whole(cells: NDArray[Any], counts: NDArray[np.int64], gaps: NDArray[np.bool_]) -> _Block:
+    """The rows that lack nothing, as they are."""
+    whole = ~gaps.any(axis=1)
+    return _Block(cells[whole], counts[whole].astype(np.float64), 0)
 
 
 def _filled(
