@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gml.data.dataset import Dataset, Variable
 from gml.errors import listing, quote
@@ -52,19 +53,29 @@ def warn_of_levels_without_weight(
     dataset: Dataset, candidates: Mapping[str, Collection[str]]
 ) -> None:
     """Name the levels among the candidates that no row has, as those that had them weigh 0."""
+    warn_of_unweighed_levels(
+        {
+            v.name: (v.levels, np.bincount(column, minlength=len(v.levels))[: len(v.levels)] > 0)
+            for v, column in zip(dataset.variables, dataset.columns, strict=True)
+            if v.levels is not None and candidates.get(v.name)
+        },
+        candidates,
+    )
+
+
+def warn_of_unweighed_levels(
+    occurring: Mapping[str, tuple[Sequence[str], NDArray[np.bool_]]],
+    candidates: Mapping[str, Collection[str]],
+) -> None:
+    """The same by the levels of columns, and which of them rows have that do not weigh 0."""
     columns = []
-    for variable, column in zip(dataset.variables, dataset.columns, strict=True):
-        found = candidates.get(variable.name)
-        if variable.levels is None or not found:
-            continue
-        occurs = np.bincount(column, minlength=len(variable.levels)) > 0
+    for name, (levels, occurs) in occurring.items():
+        found = candidates.get(name, ())
         alone = [
-            level
-            for level, seen in zip(variable.levels, occurs[: len(variable.levels)], strict=True)
-            if not seen and level in found
+            level for level, seen in zip(levels, occurs, strict=True) if not seen and level in found
         ]
         if alone:
-            columns.append(f"{listing(alone)} of column {quote(variable.name)}")
+            columns.append(f"{listing(alone)} of column {quote(name)}")
     if columns:
         reporter().warn(f"levels that only rows of weight 0 have: {_shortened(columns)}")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -77,28 +77,18 @@ def apply_missing_policy(
         j: missing_mask(column) for j, column in enumerate(dataset.columns) if has_missing(column)
     }
     numbers = [dataset.names[j] for j in gaps if dataset.variables[j].is_continuous]
-    if policy == "level" and numbers:
-        has = "has numbers" if len(numbers) == 1 else "have numbers"
-        raise UsageError(
-            f"{parameter('missing', 'level')} is for labels, and {listing(numbers)} {has}, with "
-            f"missing values among them; choose {parameter('missing', 'drop')}"
-        )
+    if policy == "level":
+        require_labels_alone(numbers)
     if not gaps and not unweighed:
         return dataset
     if policy == "error":
-        names = dataset.names
-        per_column = ", ".join(
-            f"{quote(names[j])} {np.count_nonzero(gaps[j])}" for j in islice(gaps, _MOST_NAMED)
+        raise missing_values(
+            where,
+            {dataset.names[j]: int(np.count_nonzero(mask)) for j, mask in gaps.items()},
+            offer_level=not numbers,
+            offer_available=offer_available,
+            offer_em=offer_em,
         )
-        if len(gaps) > _MOST_NAMED:
-            per_column += f" and {len(gaps) - _MOST_NAMED} more columns"
-        choices = [f"{parameter('missing', 'drop')} (complete rows only)"]
-        choices += ["level (a level of their own)"] * (not numbers)
-        choices += ["available (rows complete in each table)"] * offer_available
-        choices += ["em (fit to what was seen of each row)"] * offer_em
-        *first, last = choices
-        chosen = f"{', '.join(first)} or {last}" if first else last
-        raise DataError(f"{where}: missing values: {per_column}; choose {chosen}")
     if policy == "drop":
         by_name = {dataset.names[j]: mask for j, mask in gaps.items()}
         return _complete_rows(dataset, {**by_name, **(unweighed or {})})
@@ -109,35 +99,74 @@ def apply_missing_policy(
     return replace(dataset, variables=tuple(variables), columns=tuple(columns))
 
 
+def require_labels_alone(numbers: Sequence[str]) -> None:
+    """Refuse a level for what is missing, where these columns of numbers lack values."""
+    if numbers:
+        has = "has numbers" if len(numbers) == 1 else "have numbers"
+        raise UsageError(
+            f"{parameter('missing', 'level')} is for labels, and {listing(numbers)} {has}, with "
+            f"missing values among them; choose {parameter('missing', 'drop')}"
+        )
+
+
+def missing_values(
+    where: str,
+    gaps: Mapping[str, int],
+    *,
+    offer_level: bool = True,
+    offer_available: bool = True,
+    offer_em: bool = False,
+) -> DataError:
+    """Say in how many rows each column lacks a value, and what can be done about it."""
+    per_column = ", ".join(f"{quote(name)} {gaps[name]}" for name in islice(gaps, _MOST_NAMED))
+    if len(gaps) > _MOST_NAMED:
+        per_column += f" and {len(gaps) - _MOST_NAMED} more columns"
+    choices = [f"{parameter('missing', 'drop')} (complete rows only)"]
+    choices += ["level (a level of their own)"] * offer_level
+    choices += ["available (rows complete in each table)"] * offer_available
+    choices += ["em (fit to what was seen of each row)"] * offer_em
+    *first, last = choices
+    chosen = f"{', '.join(first)} or {last}" if first else last
+    return DataError(f"{where}: missing values: {per_column}; choose {chosen}")
+
+
 def _complete_rows(dataset: Dataset, gaps: dict[str, NDArray[np.bool_]]) -> Dataset:
-    """Drop incomplete rows, and say how many; if they are many, as a warning."""
+    """Drop incomplete rows."""
     incomplete = np.logical_or.reduce(list(gaps.values()))
-    dropped = int(np.count_nonzero(incomplete))
-    worst = max(gaps, key=lambda name: np.count_nonzero(gaps[name]))
-    message = (
-        f"{dropped} of {counted(dataset.n_rows, 'row')} dropped for missing values "
-        f"({share_of(dropped, dataset.n_rows)}), {np.count_nonzero(gaps[worst])} of them missing "
-        f"{quote(worst)}"
-    )
-    many = dropped > _MANY_DROPPED * dataset.n_rows
-    (reporter().warn if many else reporter().tell)(message)
+    lacking = {name: int(np.count_nonzero(mask)) for name, mask in gaps.items()}
+    tell_of_dropped(int(np.count_nonzero(incomplete)), dataset.n_rows, lacking)
     return dataset.rows(~incomplete)
+
+
+def tell_of_dropped(dropped: int, n_rows: int, lacking: Mapping[str, int]) -> None:
+    """Say how many rows were dropped; if they are many, as a warning."""
+    worst = max(lacking, key=lambda name: lacking[name])
+    message = (
+        f"{dropped} of {counted(n_rows, 'row')} dropped for missing values "
+        f"({share_of(dropped, n_rows)}), {lacking[worst]} of them missing {quote(worst)}"
+    )
+    many = dropped > _MANY_DROPPED * n_rows
+    (reporter().warn if many else reporter().tell)(message)
 
 
 def _as_level(
     variable: Variable, column: NDArray[Any], mask: NDArray[np.bool_], *, declared: bool
 ) -> tuple[Variable, NDArray[Any]]:
+    with_level = with_level_of_missing(variable, declared=declared)
+    assert with_level.levels is not None
+    codes = column.astype(code_type(len(with_level.levels)))
+    codes[mask] = with_level.levels.index(NA_LEVEL)
+    return with_level, codes
+
+
+def with_level_of_missing(variable: Variable, *, declared: bool) -> Variable:
+    """Return a column of labels with a level for what is missing, which may be declared."""
     assert variable.levels is not None
     if declared and NA_LEVEL in variable.levels:
-        codes = column.copy()
-        codes[mask] = variable.levels.index(NA_LEVEL)
-        return variable, codes
+        return variable
     if NA_LEVEL in variable.levels:
         raise DataError(
             f"column {quote(variable.name)}: {parameter('missing', 'level')} would add "
             f"{NA_LEVEL!r}, which is already a label"
         )
-    levels = (*variable.levels, NA_LEVEL)
-    codes = column.astype(code_type(len(levels)))
-    codes[mask] = len(levels) - 1
-    return Variable(variable.name, levels), codes
+    return Variable(variable.name, (*variable.levels, NA_LEVEL))

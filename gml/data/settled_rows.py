@@ -1,0 +1,268 @@
+"""Rows in a file with their final codes: what was decided when all of them had been seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.data.chosen_cuts import way_to_cut
+from gml.data.coding import cuts_of, free_levels, numbers_behind, warn_of_codings
+from gml.data.column_coding import Coding, coding_of
+from gml.data.column_tally import ColumnTally
+from gml.data.dataset import (
+    Dataset,
+    Origin,
+    Variable,
+    code_type,
+    missing_code,
+    missing_mask,
+    require_countable,
+)
+from gml.data.discretize import BY_OTHERS
+from gml.data.identifiers import refuse_identifiers
+from gml.data.label_warnings import warn_of_unweighed_levels
+from gml.data.levels import NA_LEVEL
+from gml.data.missing import (
+    missing_values,
+    require_labels_alone,
+    tell_of_dropped,
+    with_level_of_missing,
+)
+from gml.data.number_summary import numbers_of_labels
+from gml.data.options import STREAM, ReadOptions
+from gml.data.row_spool import Block, RowSpool
+from gml.errors import CannotAnswer, listing, parameter
+from gml.kernel.layout import NUMBERS, CsvColumn
+
+
+def settled(spool: RowSpool, digest: str | None, first_line: int | None = None) -> SettledRows:
+    """Decide what takes all rows; what is wrong with them is refused as for rows in memory."""
+    options, where = spool.options, spool.where
+    columns = [CsvColumn(tally.kind, tally.labels, None) for tally in spool.tallies]
+    require_countable(spool.n_before, where)
+    refuse_identifiers(columns, spool.names, range(len(columns)), options, where)
+    _refuse_cuts_by_others(spool)
+    codings = {
+        tally.name: coding_of(tally.name, tally, options, None, where) for tally in spool.tallies
+    }
+    variables = [Variable(name, found.levels) for name, found in codings.items()]
+    warn_of_codings(codings, options)
+    if spool.rows_weighed < spool.rows_read:
+        free = free_levels(variables, options)
+        kept = {t.name: _levels_kept(t, codings[t.name], options) for t in spool.tallies}
+        warn_of_unweighed_levels(
+            {v.name: (v.levels, kept[v.name]) for v in variables if v.levels is not None}, free
+        )
+    origin = Origin(
+        spool.n_before,
+        {tally.name: n for tally in spool.tallies if (n := _lacking(tally, codings, options))},
+        cuts_of(codings),
+        options.missing,
+        numbers_behind(codings),
+        options.na_tokens,
+        options.decimal,
+    )
+    variables = _treated(spool, variables)
+    columns_of = [
+        _Column(variable, codings[tally.name], tally, options.decimal)
+        for variable, tally in zip(variables, spool.tallies, strict=True)
+    ]
+    on_lines = first_line is not None and spool.lines == spool.n_rows == spool.rows_read
+    return SettledRows(
+        spool,
+        tuple(variables),
+        columns_of,
+        origin,
+        digest,
+        first_line if on_lines else None,
+        # A level of their own is no gap.
+        tuple(tally.has_gaps and options.missing != "level" for tally in spool.tallies),
+    )
+
+
+def _refuse_cuts_by_others(spool: RowSpool) -> None:
+    found = [
+        tally.name
+        for tally in spool.tallies
+        if (how := way_to_cut(tally.name, tally.kind, tally.labels, spool.options)) is not None
+        and how.method in BY_OTHERS
+    ]
+    if found:
+        raise CannotAnswer(
+            f"{spool.where}: to cut {listing(found)} by other columns takes the rows in memory; "
+            f"give the cut points ({parameter('cut')}), or cut at quantiles or widths, where rows "
+            f"are read in passes ({parameter('engine', STREAM)})"
+        )
+
+
+def _levels_kept(tally: ColumnTally, coding: Coding, options: ReadOptions) -> NDArray[np.bool_]:
+    """Which levels a row has that does not weigh 0."""
+    found = np.zeros(len(coding.levels or ()), dtype=bool)
+    if coding.edges is not None and coding.of_place is not None and tally.kind == NUMBERS:
+        values, counts = tally.numbers(options.decimal)
+        places = np.searchsorted(coding.edges, values[counts > 0], side="right")
+        found[coding.of_place[places]] = True
+        return found
+    codes = np.flatnonzero(tally.kept())
+    found[codes if coding.of_label is None else coding.of_label[codes]] = True
+    return found
+
+
+def _lacking(tally: ColumnTally, codings: dict[str, Coding], options: ReadOptions) -> int:
+    """The missing cells of a column, weighted; a cell that says NA is one if that is a level."""
+    levels = codings[tally.name].levels or ()
+    named = 0
+    if options.missing == "level" and NA_LEVEL in levels and NA_LEVEL in options.na_tokens:
+        if NA_LEVEL in tally.labels[: len(tally.times())]:
+            named = int(tally.times()[tally.labels.index(NA_LEVEL)])
+    return tally.lacking + named
+
+
+def _treated(spool: RowSpool, variables: list[Variable]) -> list[Variable]:
+    """Treat missing values as the options say, or refuse them."""
+    options = spool.options
+    lacking = {tally.name: tally.lacking_rows for tally in spool.tallies if tally.lacking_rows}
+    numbers = [v.name for v in variables if v.is_continuous and v.name in lacking]
+    if options.missing == "level":
+        require_labels_alone(numbers)
+        declared = {*options.levels.levels, *options.levels.intervals}
+        return [
+            with_level_of_missing(v, declared=v.name in declared) if v.name in lacking else v
+            for v in variables
+        ]
+    if options.missing == "error" and lacking:
+        raise missing_values(
+            spool.where,
+            lacking,
+            offer_level=not numbers,
+            offer_available=options.offer_available,
+            offer_em=options.offer_em,
+        )
+    if options.missing == "drop" and (lacking or spool.unweighed):
+        unweighed = {str(options.weights_column): spool.unweighed} if spool.unweighed else {}
+        tell_of_dropped(spool.n_dropped, spool.rows_weighed, {**lacking, **unweighed})
+    return variables
+
+
+class _Column:
+    """How cells of the file become those of a dataset."""
+
+    def __init__(
+        self, variable: Variable, coding: Coding, tally: ColumnTally, decimal: str
+    ) -> None:
+        self._coding = coding
+        self._labels = tally.labels
+        self._levels = variable.levels
+        self._missing = None
+        levels = variable.levels or ()
+        if coding.levels is not None and tally.lacking_rows and NA_LEVEL in levels:
+            is_own = len(levels) > len(coding.levels) or not tally.has_gaps
+            self._missing = levels.index(NA_LEVEL) if is_own else None
+        self._decimal = decimal
+        self._tables: dict[str, NDArray[Any] | None] = {}
+
+    def cells(self, raw: NDArray[Any]) -> NDArray[Any]:
+        """Return the codes, or the numbers, of cells as they were read."""
+        if raw.dtype.kind == "f":
+            if self._levels is None:
+                return raw
+            return self._coding.codes_of_numbers(raw, self._missing)
+        table = self._table(raw)
+        return raw if table is None else table[raw]
+
+    def uncut(self, raw: NDArray[Any]) -> NDArray[Any]:
+        """Return the numbers of a column that was cut; other cells as they are."""
+        if self._coding.numbers is None or raw.dtype.kind == "f":
+            return raw
+        codes = np.where(missing_mask(raw), len(self._labels), raw)
+        return numbers_of_labels(self._labels, self._decimal)[codes]
+
+    def _table(self, raw: NDArray[Any]) -> NDArray[Any] | None:
+        """What each code becomes; None where nothing changes."""
+        if raw.dtype.str not in self._tables:
+            self._tables[raw.dtype.str] = self._made_table(raw)
+        return self._tables[raw.dtype.str]
+
+    def _made_table(self, raw: NDArray[Any]) -> NDArray[Any] | None:
+        last, known = missing_code(raw), min(len(self._labels), missing_code(raw))
+        if self._levels is None:
+            numbers = np.full(last + 1, np.nan)
+            numbers[:known] = numbers_of_labels(self._labels, self._decimal)[:known]
+            return numbers
+        narrow = code_type(len(self._levels))
+        end = int(np.iinfo(narrow).max)
+        table = np.full(last + 1, end, dtype=narrow)
+        of_label = self._coding.of_label
+        if of_label is None and self._coding.edges is not None:
+            # The column turned into numbers after this block.
+            spelt = numbers_of_labels(self._labels, self._decimal)[:-1]
+            of_label = self._coding.codes_of_numbers(spelt).astype(np.int64)
+        codes = np.arange(known) if of_label is None else of_label[:known]
+        table[:known] = codes
+        if self._missing is not None:
+            table[last] = self._missing
+        same = raw.dtype == table.dtype and table[last] == last
+        return None if same and np.array_equal(codes, np.arange(known)) else table
+
+
+@dataclass(frozen=True, eq=False)
+class SettledRows:
+    """Blocks of rows; several threads may ask for them."""
+
+    spool: RowSpool
+    variables: tuple[Variable, ...]
+    _columns: list[_Column]
+    origin: Origin
+    digest: str | None
+    first_line: int | None
+    gaps: tuple[bool, ...]
+    """Whether each column has a missing value in a row that counts."""
+    _blocks: list[Block] = field(init=False)
+
+    def __post_init__(self) -> None:
+        blocks = self.spool.blocks or [self.spool.empty_block()]
+        object.__setattr__(self, "_blocks", blocks)
+
+    @property
+    def n(self) -> int:
+        """Number of rows, weighted."""
+        return self.spool.n
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.spool.n_rows
+
+    @property
+    def n_blocks(self) -> int:
+        """The number of blocks, at least one."""
+        return len(self._blocks)
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether rows have weights."""
+        return self.spool.options.weights_column is not None
+
+    def block(self, k: int, columns: Sequence[int]) -> Dataset:
+        """Return some columns of a block."""
+        block = self._blocks[k]
+        return Dataset(
+            tuple(self.variables[j] for j in columns),
+            tuple(self._columns[j].cells(self._raw(block, j)) for j in columns),
+            self._weights(block),
+        )
+
+    def _raw(self, block: Block, j: int) -> NDArray[Any]:
+        return self.spool.file.read(block.columns[j], block.n_rows)
+
+    def _weights(self, block: Block) -> NDArray[np.int64] | None:
+        stored = block.weights
+        return None if stored is None else self.spool.file.read(stored, block.n_rows)
+
+    def close(self) -> None:
+        """Give the room on the disk back."""
+        self.spool.file.close()
