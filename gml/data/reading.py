@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from gml import kernel
+from gml.data.cells import read_cells
 from gml.data.coding import build_dataset
 from gml.data.columns import Choice, choose_columns, column_specs
 from gml.data.dataset import MAX_LEVELS, Dataset
@@ -183,20 +183,28 @@ def read_source(
     used: Choice | None = None,
 ) -> Dataset:
     """Read the bytes of a text file that is open; its path implies the delimiter."""
-    if options.encoding is not None:
-        source.transcode(options.encoding)
-    delimiter = options.delimiter or default_delimiter(path)
-    given = options.delimiter is not None
-    header = read_header(source, source.name, delimiter, delimiter_given=given)
+    header, dialect = begin_text(source, path, options)
     chosen = choose_columns(header.names, options, used, source.name)
     specs = column_specs(header.names, chosen, options)
-    cells = _read_cells(source, header, specs, text_dialect(delimiter, options))
+    cells = _read_cells(source, header, specs, dialect)
     digest = source.digest()
     note_digest(path, digest)
     dataset = build_dataset(cells.columns, header.names, chosen, options, source.name, digest)
     if cells.n_lines == dataset.n_rows:
         return replace(dataset, first_line=header.next_line)
     return dataset
+
+
+def begin_text(
+    source: ByteSource, path: str | os.PathLike[str], options: ReadOptions
+) -> tuple[Header, CsvDialect]:
+    """Read the header of a text file that is open, and return how the file is written."""
+    if options.encoding is not None:
+        source.transcode(options.encoding)
+    delimiter = options.delimiter or default_delimiter(path)
+    given = options.delimiter is not None
+    header = read_header(source, source.name, delimiter, delimiter_given=given)
+    return header, text_dialect(delimiter, options)
 
 
 def text_dialect(delimiter: str, options: ReadOptions) -> CsvDialect:
@@ -217,9 +225,6 @@ def _read_cells(
     source: ByteSource, header: Header, specs: list[ColumnSpec], dialect: CsvDialect
 ) -> CsvResult:
     try:
-        result: CsvResult = kernel.active().read_csv(
-            source, header.rest, header.next_line, specs, dialect
-        )
+        return read_cells(source, header.rest, header.next_line, specs, dialect)
     except CsvProblem as problem:
         raise explain_problem(problem, source.name, header.names, specs) from None
-    return result
