@@ -215,7 +215,7 @@ def _codes(column: CsvColumn, coding: Coding) -> NDArray[Any]:
     if coding.levels is None or (column.kind != NUMBERS and coding.of_label is None):
         return column.cells
     if column.kind == NUMBERS:
-        return coding.codes_of_numbers(column.cells)
+        return coding.codes_of_numbers(column.cells, code_type(len(coding.levels)))
     assert coding.of_label is not None
     if coding.edges is None:
         kernel.active().recode(column.cells, coding.of_label.tolist())

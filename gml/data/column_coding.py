@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.chosen_cuts import way_to_cut
-from gml.data.dataset import MAX_LEVELS, code_type
+from gml.data.dataset import MAX_LEVELS
 from gml.data.discretize import Binning, Intervals, interval_levels
 from gml.data.levels import order_levels
 from gml.data.number_summary import NumberValues, numbers_of_labels
@@ -85,14 +85,13 @@ class Coding(NamedTuple):
     quantiles: int = 0
 
     def codes_of_numbers(
-        self, numbers: NDArray[np.float64], missing: int | None = None
+        self, numbers: NDArray[np.float64], narrow: type[Any], missing: int | None = None
     ) -> NDArray[Any]:
         """Return the code of each number; that of NaN by default the one that means missing."""
-        assert self.levels is not None and self.edges is not None and self.of_place is not None
-        narrow = code_type(len(self.levels) + (missing is not None))
+        assert self.edges is not None and self.of_place is not None
         gaps = np.isnan(numbers)
         codes: NDArray[Any] = self.of_place.astype(narrow)[
-            np.searchsorted(self.edges, numbers, side="right")
+            np.searchsorted(self.edges, np.where(gaps, 0.0, numbers), side="right")
         ]
         codes[gaps] = np.iinfo(narrow).max if missing is None else missing
         return codes
@@ -142,7 +141,7 @@ def _in_intervals(
     others = {label for label, occurs in zip(names, occurring, strict=True) if occurs} - {*declared}
     if others and (not options.expected_levels(name) or len(others) > options.max_levels):
         wrong = np.array([label in others for label in names])
-        row, value = seen.first_wrong(wrong, intervals.edges)
+        row, value = seen.first_wrong(wrong, intervals.cuts)
         at = "" if row is None else f"data row {row + 1}: "
         raise DataError(
             f"{where}: {at}column {quote(name)}: {undeclared(value, declared)}, and it is not a "
@@ -152,9 +151,9 @@ def _in_intervals(
     code = {level: k for k, level in enumerate(levels)}
     lookup = np.array([code.get(label, 0) for label in names], dtype=np.int64)
     if seen.kind == NUMBERS:
-        return Coding(levels, edges=intervals.edges, of_place=lookup, numbers=numbers.counting)
+        return Coding(levels, edges=intervals.cuts, of_place=lookup, numbers=numbers.counting)
     of_place = np.array([code.get(label, 0) for label in intervals.names], dtype=np.int64)
-    return Coding(levels, lookup, intervals.edges, of_place, numbers=numbers.counting)
+    return Coding(levels, lookup, intervals.cuts, of_place, numbers=numbers.counting)
 
 
 def _cut(seen: Seen, binning: Binning, decimal: str) -> Coding:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gml.data.dataset import Dataset, Variable
 from gml.errors import listing, quote
@@ -53,27 +52,23 @@ def warn_of_levels_without_weight(
     dataset: Dataset, candidates: Mapping[str, Collection[str]]
 ) -> None:
     """Name the levels among the candidates that no row has, as those that had them weigh 0."""
-    warn_of_unweighed_levels(
-        {
-            v.name: (v.levels, np.bincount(column, minlength=len(v.levels))[: len(v.levels)] > 0)
-            for v, column in zip(dataset.variables, dataset.columns, strict=True)
-            if v.levels is not None and candidates.get(v.name)
-        },
-        candidates,
-    )
+    unseen = {}
+    for variable, column in zip(dataset.variables, dataset.columns, strict=True):
+        if variable.levels is not None and candidates.get(variable.name):
+            occurs = np.bincount(column, minlength=len(variable.levels)) > 0
+            unseen[variable.name] = [
+                level for level, seen in zip(variable.levels, occurs, strict=False) if not seen
+            ]
+    tell_levels_without_weight(unseen, candidates)
 
 
-def warn_of_unweighed_levels(
-    occurring: Mapping[str, tuple[Sequence[str], NDArray[np.bool_]]],
-    candidates: Mapping[str, Collection[str]],
+def tell_levels_without_weight(
+    unseen: Mapping[str, Sequence[str]], candidates: Mapping[str, Collection[str]]
 ) -> None:
-    """The same by the levels of columns, and which of them rows have that do not weigh 0."""
+    """Name the same, given the levels of columns that no row has."""
     columns = []
-    for name, (levels, occurs) in occurring.items():
-        found = candidates.get(name, ())
-        alone = [
-            level for level, seen in zip(levels, occurs, strict=True) if not seen and level in found
-        ]
+    for name, levels in unseen.items():
+        alone = [level for level in levels if level in candidates.get(name, ())]
         if alone:
             columns.append(f"{listing(alone)} of column {quote(name)}")
     if columns:

@@ -77,17 +77,14 @@ def apply_missing_policy(
         j: missing_mask(column) for j, column in enumerate(dataset.columns) if has_missing(column)
     }
     numbers = [dataset.names[j] for j in gaps if dataset.variables[j].is_continuous]
-    if policy == "level":
-        require_labels_alone(numbers)
+    if policy == "level" and numbers:
+        raise numbers_have_no_level(numbers)
     if not gaps and not unweighed:
         return dataset
     if policy == "error":
-        raise missing_values(
-            where,
-            {dataset.names[j]: int(np.count_nonzero(mask)) for j, mask in gaps.items()},
-            offer_level=not numbers,
-            offer_available=offer_available,
-            offer_em=offer_em,
+        found = {dataset.names[j]: int(np.count_nonzero(mask)) for j, mask in gaps.items()}
+        raise refused_gaps(
+            found, where, numbers, offer_available=offer_available, offer_em=offer_em
         )
     if policy == "drop":
         by_name = {dataset.names[j]: mask for j, mask in gaps.items()}
@@ -99,30 +96,22 @@ def apply_missing_policy(
     return replace(dataset, variables=tuple(variables), columns=tuple(columns))
 
 
-def require_labels_alone(numbers: Sequence[str]) -> None:
-    """Refuse a level for what is missing, where these columns of numbers lack values."""
-    if numbers:
-        has = "has numbers" if len(numbers) == 1 else "have numbers"
-        raise UsageError(
-            f"{parameter('missing', 'level')} is for labels, and {listing(numbers)} {has}, with "
-            f"missing values among them; choose {parameter('missing', 'drop')}"
-        )
-
-
-def missing_values(
-    where: str,
+def refused_gaps(
     gaps: Mapping[str, int],
+    where: str,
+    numbers: Collection[str],
     *,
-    offer_level: bool = True,
-    offer_available: bool = True,
-    offer_em: bool = False,
+    offer_available: bool,
+    offer_em: bool,
 ) -> DataError:
-    """Say in how many rows each column lacks a value, and what can be done about it."""
-    per_column = ", ".join(f"{quote(name)} {gaps[name]}" for name in islice(gaps, _MOST_NAMED))
+    """Say how many rows lack a value, by column, and what can be done; `numbers` are no labels."""
+    per_column = ", ".join(
+        f"{quote(name)} {count}" for name, count in islice(gaps.items(), _MOST_NAMED)
+    )
     if len(gaps) > _MOST_NAMED:
         per_column += f" and {len(gaps) - _MOST_NAMED} more columns"
     choices = [f"{parameter('missing', 'drop')} (complete rows only)"]
-    choices += ["level (a level of their own)"] * offer_level
+    choices += ["level (a level of their own)"] * (not numbers)
     choices += ["available (rows complete in each table)"] * offer_available
     choices += ["em (fit to what was seen of each row)"] * offer_em
     *first, last = choices
@@ -130,43 +119,52 @@ def missing_values(
     return DataError(f"{where}: missing values: {per_column}; choose {chosen}")
 
 
-def _complete_rows(dataset: Dataset, gaps: dict[str, NDArray[np.bool_]]) -> Dataset:
-    """Drop incomplete rows."""
-    incomplete = np.logical_or.reduce(list(gaps.values()))
-    lacking = {name: int(np.count_nonzero(mask)) for name, mask in gaps.items()}
-    tell_of_dropped(int(np.count_nonzero(incomplete)), dataset.n_rows, lacking)
-    return dataset.rows(~incomplete)
+def numbers_have_no_level(names: Sequence[str]) -> UsageError:
+    """Say that a missing number is no level."""
+    has = "has numbers" if len(names) == 1 else "have numbers"
+    return UsageError(
+        f"{parameter('missing', 'level')} is for labels, and {listing(names)} {has}, with "
+        f"missing values among them; choose {parameter('missing', 'drop')}"
+    )
 
 
-def tell_of_dropped(dropped: int, n_rows: int, lacking: Mapping[str, int]) -> None:
-    """Say how many rows were dropped; if they are many, as a warning."""
-    worst = max(lacking, key=lambda name: lacking[name])
+def tell_dropped(dropped: int, n_rows: int, gaps: Mapping[str, int]) -> None:
+    """Say how many rows are dropped, given how many lack each column; if many, as a warning."""
+    worst = max(gaps, key=lambda name: gaps[name])
     message = (
         f"{dropped} of {counted(n_rows, 'row')} dropped for missing values "
-        f"({share_of(dropped, n_rows)}), {lacking[worst]} of them missing {quote(worst)}"
+        f"({share_of(dropped, n_rows)}), {gaps[worst]} of them missing {quote(worst)}"
     )
     many = dropped > _MANY_DROPPED * n_rows
     (reporter().warn if many else reporter().tell)(message)
 
 
+def _complete_rows(dataset: Dataset, gaps: dict[str, NDArray[np.bool_]]) -> Dataset:
+    """Drop incomplete rows, and say how many."""
+    incomplete = np.logical_or.reduce(list(gaps.values()))
+    found = {name: int(np.count_nonzero(mask)) for name, mask in gaps.items()}
+    tell_dropped(int(np.count_nonzero(incomplete)), dataset.n_rows, found)
+    return dataset.rows(~incomplete)
+
+
 def _as_level(
     variable: Variable, column: NDArray[Any], mask: NDArray[np.bool_], *, declared: bool
 ) -> tuple[Variable, NDArray[Any]]:
-    with_level = with_level_of_missing(variable, declared=declared)
-    assert with_level.levels is not None
-    codes = column.astype(code_type(len(with_level.levels)))
-    codes[mask] = with_level.levels.index(NA_LEVEL)
-    return with_level, codes
-
-
-def with_level_of_missing(variable: Variable, *, declared: bool) -> Variable:
-    """Return a column of labels with a level for what is missing, which may be declared."""
     assert variable.levels is not None
-    if declared and NA_LEVEL in variable.levels:
-        return variable
-    if NA_LEVEL in variable.levels:
+    levels = levels_with_gaps(variable, declared=declared)
+    codes = column.astype(code_type(len(levels)))
+    codes[mask] = levels.index(NA_LEVEL)
+    return Variable(variable.name, levels), codes
+
+
+def levels_with_gaps(variable: Variable, *, declared: bool) -> tuple[str, ...]:
+    """The levels of a column whose missing cells are one of them."""
+    levels = variable.levels or ()
+    if declared and NA_LEVEL in levels:
+        return levels
+    if NA_LEVEL in levels:
         raise DataError(
             f"column {quote(variable.name)}: {parameter('missing', 'level')} would add "
             f"{NA_LEVEL!r}, which is already a label"
         )
-    return Variable(variable.name, (*variable.levels, NA_LEVEL))
+    return (*levels, NA_LEVEL)

@@ -107,25 +107,35 @@ def read_dataset(
     try:
         return _read_dataset(data, options, used)
     except NotANumber as problem:
-        columns = _meant_as_numbers(data, options, used)
-        # Numbers with the other decimal mark are no text.
-        text = [
-            name
-            for name, levels in columns.items()
-            if all(is_text_column(levels, mark) for mark in ".,")
-        ]
-        # Of columns that somebody declared as numbers, none is text by mistake.
-        if text and options.undeclared == "numbers":
-            others = [name for name in columns if name not in text]
-            numbers = others if options.takes_numbers else ()
-            raise NotANumber(f"{problem}; {leave_out_text(text, numbers)}") from None
-        if problem.text is None:
-            raise
-        for name, levels in columns.items():
-            if name not in text and problem.text.strip() in levels:
-                hint = hint_among(problem.text.strip(), levels, options.decimal)
-                raise NotANumber(problem.fault, problem.text, hint) from None
-        raise
+        raise told_more(problem, data, options, used) from None
+
+
+def told_more(
+    problem: NotANumber,
+    data: str | os.PathLike[str] | pd.DataFrame,
+    options: ReadOptions,
+    used: Choice | None,
+) -> NotANumber:
+    """Say what to do about a cell that is not a number, having looked at the other cells."""
+    columns = _meant_as_numbers(data, options, used)
+    # Numbers with the other decimal mark are no text.
+    text = [
+        name
+        for name, levels in columns.items()
+        if all(is_text_column(levels, mark) for mark in ".,")
+    ]
+    # Of columns that somebody declared as numbers, none is text by mistake.
+    if text and options.undeclared == "numbers":
+        others = [name for name in columns if name not in text]
+        numbers = others if options.takes_numbers else ()
+        return NotANumber(f"{problem}; {leave_out_text(text, numbers)}")
+    if problem.text is None:
+        return problem
+    for name, levels in columns.items():
+        if name not in text and problem.text.strip() in levels:
+            hint = hint_among(problem.text.strip(), levels, options.decimal)
+            return NotANumber(problem.fault, problem.text, hint)
+    return problem
 
 
 def _meant_as_numbers(

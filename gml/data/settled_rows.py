@@ -24,13 +24,13 @@ from gml.data.dataset import (
 )
 from gml.data.discretize import BY_OTHERS
 from gml.data.identifiers import refuse_identifiers
-from gml.data.label_warnings import warn_of_unweighed_levels
+from gml.data.label_warnings import tell_levels_without_weight
 from gml.data.levels import NA_LEVEL
 from gml.data.missing import (
-    missing_values,
-    require_labels_alone,
-    tell_of_dropped,
-    with_level_of_missing,
+    levels_with_gaps,
+    numbers_have_no_level,
+    refused_gaps,
+    tell_dropped,
 )
 from gml.data.number_summary import numbers_of_labels
 from gml.data.options import STREAM, ReadOptions
@@ -52,11 +52,8 @@ def settled(spool: RowSpool, digest: str | None, first_line: int | None = None) 
     variables = [Variable(name, found.levels) for name, found in codings.items()]
     warn_of_codings(codings, options)
     if spool.rows_weighed < spool.rows_read:
-        free = free_levels(variables, options)
-        kept = {t.name: _levels_kept(t, codings[t.name], options) for t in spool.tallies}
-        warn_of_unweighed_levels(
-            {v.name: (v.levels, kept[v.name]) for v in variables if v.levels is not None}, free
-        )
+        unseen = {t.name: _unseen(t, codings[t.name], options) for t in spool.tallies}
+        tell_levels_without_weight(unseen, free_levels(variables, options))
     origin = Origin(
         spool.n_before,
         {tally.name: n for tally in spool.tallies if (n := _lacking(tally, codings, options))},
@@ -68,7 +65,7 @@ def settled(spool: RowSpool, digest: str | None, first_line: int | None = None) 
     )
     variables = _treated(spool, variables)
     columns_of = [
-        _Column(variable, codings[tally.name], tally, options.decimal)
+        _Column(variable, codings[tally.name], tally, options)
         for variable, tally in zip(variables, spool.tallies, strict=True)
     ]
     on_lines = first_line is not None and spool.lines == spool.n_rows == spool.rows_read
@@ -99,27 +96,30 @@ def _refuse_cuts_by_others(spool: RowSpool) -> None:
         )
 
 
-def _levels_kept(tally: ColumnTally, coding: Coding, options: ReadOptions) -> NDArray[np.bool_]:
-    """Which levels a row has that does not weigh 0."""
-    found = np.zeros(len(coding.levels or ()), dtype=bool)
-    if coding.edges is not None and coding.of_place is not None and tally.kind == NUMBERS:
+def _unseen(tally: ColumnTally, coding: Coding, options: ReadOptions) -> list[str]:
+    """The levels that no row has that does not weigh 0."""
+    if coding.levels is None:
+        return []
+    seen = np.zeros(len(coding.levels), dtype=bool)
+    if tally.kind == NUMBERS:
+        assert coding.edges is not None and coding.of_place is not None
         values, counts = tally.numbers(options.decimal)
         places = np.searchsorted(coding.edges, values[counts > 0], side="right")
-        found[coding.of_place[places]] = True
-        return found
-    codes = np.flatnonzero(tally.kept())
-    found[codes if coding.of_label is None else coding.of_label[codes]] = True
-    return found
+        seen[coding.of_place[places]] = True
+    else:
+        codes = np.flatnonzero(tally.kept())
+        seen[codes if coding.of_label is None else coding.of_label[codes]] = True
+    return [level for level, is_seen in zip(coding.levels, seen, strict=True) if not is_seen]
 
 
 def _lacking(tally: ColumnTally, codings: dict[str, Coding], options: ReadOptions) -> int:
     """The missing cells of a column, weighted; a cell that says NA is one if that is a level."""
     levels = codings[tally.name].levels or ()
-    named = 0
-    if options.missing == "level" and NA_LEVEL in levels and NA_LEVEL in options.na_tokens:
-        if NA_LEVEL in tally.labels[: len(tally.times())]:
-            named = int(tally.times()[tally.labels.index(NA_LEVEL)])
-    return tally.lacking + named
+    is_level = options.missing == "level" and NA_LEVEL in levels
+    if not is_level or NA_LEVEL not in options.na_tokens or NA_LEVEL not in tally.labels:
+        return tally.lacking
+    code, times = tally.labels.index(NA_LEVEL), tally.times()
+    return tally.lacking + (int(times[code]) if code < len(times) else 0)
 
 
 def _treated(spool: RowSpool, variables: list[Variable]) -> list[Variable]:
@@ -127,24 +127,27 @@ def _treated(spool: RowSpool, variables: list[Variable]) -> list[Variable]:
     options = spool.options
     lacking = {tally.name: tally.lacking_rows for tally in spool.tallies if tally.lacking_rows}
     numbers = [v.name for v in variables if v.is_continuous and v.name in lacking]
+    if options.missing == "level" and numbers:
+        raise numbers_have_no_level(numbers)
     if options.missing == "level":
-        require_labels_alone(numbers)
         declared = {*options.levels.levels, *options.levels.intervals}
         return [
-            with_level_of_missing(v, declared=v.name in declared) if v.name in lacking else v
+            Variable(v.name, levels_with_gaps(v, declared=v.name in declared))
+            if v.name in lacking
+            else v
             for v in variables
         ]
     if options.missing == "error" and lacking:
-        raise missing_values(
-            spool.where,
+        raise refused_gaps(
             lacking,
-            offer_level=not numbers,
+            spool.where,
+            numbers,
             offer_available=options.offer_available,
             offer_em=options.offer_em,
         )
     if options.missing == "drop" and (lacking or spool.unweighed):
         unweighed = {str(options.weights_column): spool.unweighed} if spool.unweighed else {}
-        tell_of_dropped(spool.n_dropped, spool.rows_weighed, {**lacking, **unweighed})
+        tell_dropped(spool.n_dropped, spool.rows_weighed, {**lacking, **unweighed})
     return variables
 
 
@@ -152,17 +155,16 @@ class _Column:
     """How cells of the file become those of a dataset."""
 
     def __init__(
-        self, variable: Variable, coding: Coding, tally: ColumnTally, decimal: str
+        self, variable: Variable, coding: Coding, tally: ColumnTally, options: ReadOptions
     ) -> None:
         self._coding = coding
         self._labels = tally.labels
         self._levels = variable.levels
+        self._decimal = options.decimal
         self._missing = None
-        levels = variable.levels or ()
-        if coding.levels is not None and tally.lacking_rows and NA_LEVEL in levels:
-            is_own = len(levels) > len(coding.levels) or not tally.has_gaps
-            self._missing = levels.index(NA_LEVEL) if is_own else None
-        self._decimal = decimal
+        if options.missing == "level" and tally.lacking_rows:
+            assert variable.levels is not None
+            self._missing = variable.levels.index(NA_LEVEL)
         self._tables: dict[str, NDArray[Any] | None] = {}
 
     def cells(self, raw: NDArray[Any]) -> NDArray[Any]:
@@ -170,7 +172,7 @@ class _Column:
         if raw.dtype.kind == "f":
             if self._levels is None:
                 return raw
-            return self._coding.codes_of_numbers(raw, self._missing)
+            return self._coding.codes_of_numbers(raw, code_type(len(self._levels)), self._missing)
         table = self._table(raw)
         return raw if table is None else table[raw]
 
@@ -200,7 +202,7 @@ class _Column:
         if of_label is None and self._coding.edges is not None:
             # The column turned into numbers after this block.
             spelt = numbers_of_labels(self._labels, self._decimal)[:-1]
-            of_label = self._coding.codes_of_numbers(spelt).astype(np.int64)
+            of_label = self._coding.codes_of_numbers(spelt, np.int64)
         codes = np.arange(known) if of_label is None else of_label[:known]
         table[:known] = codes
         if self._missing is not None:
