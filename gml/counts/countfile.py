@@ -216,7 +216,7 @@ def _cells(
     counter: Counter, sets: Sequence[tuple[int, ...]], budget: int
 ) -> Iterator[tuple[NDArray[np.uint16], NDArray[np.int64]]]:
     """Yield the non-empty cells of each set, in order of their codes."""
-    rows = counter.rows()
+    rows = None if counter.pass_rows else counter.rows()
     # Small tables are counted with all their cells; for large ones the rows are sorted.
     small = [
         rows is None or _product(counter.n_levels[j] for j in members) <= DENSE_CELLS

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
+from dataclasses import replace
 
 from gml.counts.answers import MissingTreatment
 from gml.counts.pass_work import Partial, Work
 from gml.counts.passes import PassCounter, RowFacts
+from gml.data.dataset import Dataset
+from gml.data.number_summary import NumberValues
 from gml.data.settled_rows import SettledRows
+from gml.errors import CannotAnswer, parameter
 from gml.kernel.pool import in_order
 from gml.progress import reporter
 from gml.resources import available_threads
+
+# Parts of the budget for rows that are wanted in memory, and for finding equal ones.
+_SHARE_OF_ROWS, _SHARE_OF_GROUPS = 2, 4
 
 
 class StreamCounter(PassCounter):
@@ -49,6 +57,51 @@ class StreamCounter(PassCounter):
     def close(self) -> None:
         """Give the room on the disk back."""
         self._rows.close()
+
+    def rows(self) -> Dataset | None:
+        """The rows, if there is room for them: as they stand, or equal ones counted once."""
+        return self._whole
+
+    @functools.cached_property
+    def _whole(self) -> Dataset | None:
+        found = self._rows.whole(self._budget // _SHARE_OF_ROWS)
+        if found is None or not found.origin or not found.origin.numbers:
+            return found
+        repeats = self._rows.uncut_repeats(self._budget // _SHARE_OF_GROUPS)
+        return replace(found, origin=replace(found.origin, repeats=repeats))
+
+    def require_rows(self, what: str) -> Dataset:
+        """Return the rows, or say that there is no room for them."""
+        rows = self.rows()
+        if rows is None:
+            raise CannotAnswer(
+                f"{self.where}: {what} needs the rows in memory, where even the different ones "
+                f"take more than {parameter('max_memory')} allows; choose fewer columns, or allow "
+                "more"
+            )
+        return rows
+
+    def row_repeats(self) -> dict[int, int]:
+        """How many different rows occur how often."""
+        return self._rows.repeats(self._budget // _SHARE_OF_GROUPS)
+
+    def uncut_repeats(self) -> dict[int, int] | None:
+        """The same of the table as it was read, if numbers were cut."""
+        return self._rows.uncut_repeats(self._budget // _SHARE_OF_GROUPS)
+
+    def number_values(self) -> dict[str, NumberValues]:
+        """The values of columns that hold numbers, or held some before they were cut."""
+        found = {}
+        for j, variable in enumerate(self.variables):
+            if variable.is_continuous:
+                found[variable.name] = self._rows.numbers(j)
+            elif variable.name in self._rows.origin.numbers:
+                found[variable.name] = self._rows.origin.numbers[variable.name]
+        return {name: values for name, values in found.items() if len(values.values)}
+
+    def constant_numbers(self) -> list[str]:
+        """The columns of numbers that have only one."""
+        return self._rows.constants()
 
     def _over_chunks(self, columns: Sequence[int], work: Work[Partial]) -> Partial:
         n_blocks = self._rows.n_blocks

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.data.block_file import BlockFile, Stored
 from gml.data.column_coding import NumberCounts
 from gml.data.dataset import has_missing, missing_mask
 from gml.data.row_groups import group_sums
@@ -111,6 +112,29 @@ class ColumnTally:
             _BYTES_PER_NUMBER * size, None, f"the different numbers of column {quote(self.name)}"
         )
         self._numbers = [merged_numbers(self._numbers)]
+
+    # ------------------------------------------------------------------ files that are kept
+
+    def state(self, file: BlockFile) -> dict[str, Any]:
+        """Write what was counted to a file, and return what is known as JSON takes it."""
+        numbers = merged_numbers(self._numbers) if self._numbers else None
+        arrays = [self._occurs, self._kept, self._times, *(numbers or ())]
+        return {
+            "kind": self.kind,
+            "labels": list(self.labels),
+            "lacking": [self.lacking_rows, self.lacking, self.has_gaps],
+            "range": [repr(self.low), repr(self.high)],
+            "arrays": [(len(array), file.write(array)) for array in arrays],
+        }
+
+    def restore(self, state: dict[str, Any], file: BlockFile) -> None:
+        """Take what another run has counted."""
+        self.kind, self.labels = state["kind"], state["labels"]
+        self.lacking_rows, self.lacking, self.has_gaps = state["lacking"]
+        self.low, self.high = map(float, state["range"])
+        arrays = [file.read(Stored(*stored), size) for size, stored in state["arrays"]]
+        self._occurs, self._kept, self._times = arrays[:3]
+        self._numbers = [NumberCounts(*arrays[3:])] if len(arrays) > 3 else []
 
     # ------------------------------------------------------------------ what is asked in the end
 

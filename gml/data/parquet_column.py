@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import code_type, missing_code
-from gml.data.problems import NotANumber, number_hint, undeclared
-from gml.errors import DataError, parameter, quote
+from gml.data.problems import NotANumber, TooManyRows, number_hint, undeclared
+from gml.errors import CannotAnswer, DataError, parameter, quote
 from gml.kernel.layout import (
     CODES8,
     CODES16,
@@ -42,12 +42,15 @@ class Room:
     def take(self, n_bytes: int) -> None:
         """Refuse what is beyond the budget; a negative number gives memory back."""
         self._taken += n_bytes
-        require_memory(
-            self._taken,
-            self.budget,
-            self._what,
-            f"; choose fewer columns with {parameter('columns')}",
-        )
+        try:
+            require_memory(
+                self._taken,
+                self.budget,
+                self._what,
+                f"; choose fewer columns with {parameter('columns')}",
+            )
+        except CannotAnswer as refused:
+            raise TooManyRows(f"{refused}") from None
 
 
 class _Refused(Exception):

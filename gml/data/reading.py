@@ -219,8 +219,12 @@ def begin_text(
 
 def text_dialect(delimiter: str, options: ReadOptions) -> CsvDialect:
     """Return how a text file is written, and how much memory its cells may take."""
-    limit = max(budget_in_force(), _ALWAYS_READ)
-    return CsvDialect(delimiter, options.decimal, options.na_tokens, cells_limit=limit)
+    return CsvDialect(delimiter, options.decimal, options.na_tokens, cells_limit=cells_limit())
+
+
+def cells_limit() -> int:
+    """Return how many bytes the cells of a table may take."""
+    return max(budget_in_force(), _ALWAYS_READ)
 
 
 def default_delimiter(path: str | os.PathLike[str]) -> str:

@@ -22,6 +22,9 @@ from gml.data.options import ReadOptions
 from gml.kernel.layout import NUMBERS, OVERFLOW, CsvResult
 from gml.stopping import check_stopped
 
+_COUNTERS = (
+    *("rows_read", "rows_weighed", "lines", "n_before", "n", "n_rows", "n_dropped", "unweighed"),
+)
 LEAST_ROWS, MOST_ROWS = 1 << 12, 1 << 20
 
 
@@ -42,7 +45,6 @@ class RowSpool:
         chosen: Sequence[int],
         options: ReadOptions,
         where: str,
-        file: BlockFile,
         *,
         block_bytes: int,
     ) -> None:
@@ -53,7 +55,8 @@ class RowSpool:
         self._weights_at = None if column is None else names.index(column)
         self.options = options
         self.where = where
-        self.file = file
+        self.file: BlockFile
+        """Where the rows go, or are already."""
         self._block_bytes = block_bytes
         self.tallies = [
             ColumnTally(name, counts_cells=counts_cells(name, options)) for name in self.names
@@ -67,6 +70,16 @@ class RowSpool:
         self.unweighed = 0
         """Rows that were dropped as they have no weight."""
         self._hopeless = False
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """How many rows there are, of which kinds."""
+        return {name: getattr(self, name) for name in _COUNTERS}
+
+    @counters.setter
+    def counters(self, found: dict[str, int]) -> None:
+        for name in _COUNTERS:
+            setattr(self, name, found[name])
 
     def append(self, piece: CsvResult) -> None:
         """Take in the rows of a piece."""

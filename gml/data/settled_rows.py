@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -32,8 +32,10 @@ from gml.data.missing import (
     refused_gaps,
     tell_dropped,
 )
-from gml.data.number_summary import numbers_of_labels
+from gml.data.number_summary import NumberValues, numbers_of_labels
 from gml.data.options import STREAM, ReadOptions
+from gml.data.row_groups import comparable, row_bytes
+from gml.data.row_multiplicities import DistinctRows, SomeRows, row_multiplicities
 from gml.data.row_spool import Block, RowSpool
 from gml.errors import CannotAnswer, listing, parameter
 from gml.kernel.layout import NUMBERS, CsvColumn
@@ -167,6 +169,11 @@ class _Column:
             self._missing = variable.levels.index(NA_LEVEL)
         self._tables: dict[str, NDArray[Any] | None] = {}
 
+    @property
+    def levels_read(self) -> tuple[str, ...] | None:
+        """The levels before missing values were treated."""
+        return self._coding.levels
+
     def cells(self, raw: NDArray[Any]) -> NDArray[Any]:
         """Return the codes, or the numbers, of cells as they were read."""
         if raw.dtype.kind == "f":
@@ -245,6 +252,20 @@ class SettledRows:
         return len(self._blocks)
 
     @property
+    def with_added_level(self) -> frozenset[str]:
+        """The columns that have a level for what is missing, which was not declared."""
+        return frozenset(
+            variable.name
+            for variable, column in zip(self.variables, self._columns, strict=True)
+            if column.levels_read != variable.levels
+        )
+
+    @property
+    def lacking(self) -> dict[str, int]:
+        """The missing cells of columns that have some, weighted."""
+        return {tally.name: tally.lacking for tally in self.spool.tallies if tally.lacking}
+
+    @property
     def is_weighted(self) -> bool:
         """Whether rows have weights."""
         return self.spool.options.weights_column is not None
@@ -268,3 +289,98 @@ class SettledRows:
     def close(self) -> None:
         """Give the room on the disk back."""
         self.spool.file.close()
+
+    # ------------------------------------------------------------------ all rows
+
+    def whole(self, limit: int) -> Dataset | None:
+        """Return all rows as a dataset, equal ones counted once if need be; None over the limit."""
+        width = sum(_cell_bytes(variable) for variable in self.variables) + 8 * self.is_weighted
+        fits = self.n_rows * width <= limit
+        rows = self._as_they_stand() if fits else self._distinct(limit // 2)
+        if rows is None:
+            return None
+        return replace(rows, digest=self.digest, first_line=self.first_line, origin=self.origin)
+
+    def _as_they_stand(self) -> Dataset:
+        columns = [
+            np.empty(
+                self.n_rows, dtype=np.float64 if v.levels is None else code_type(len(v.levels))
+            )
+            for v in self.variables
+        ]
+        weights = np.empty(self.n_rows, dtype=np.int64) if self.is_weighted else None
+        start = 0
+        for block in self._all_blocks():
+            part = slice(start, start + block.n_rows)
+            for column, cells in zip(columns, block.columns, strict=True):
+                column[part] = cells
+            if weights is not None and block.weights is not None:
+                weights[part] = block.weights
+            start += block.n_rows
+        return Dataset(self.variables, tuple(columns), weights)
+
+    def _distinct(self, limit: int) -> Dataset | None:
+        found = DistinctRows(limit)
+        types: list[Any] = []
+        for block in self._all_blocks():
+            types = [column.dtype for column in block.columns]
+            rows = row_bytes([comparable(column) for column in block.columns])
+            if not found.add(rows, block.weights):
+                return None
+        rows, counts = found.result()
+        ends = np.cumsum([dtype.itemsize for dtype in types])
+        columns = tuple(
+            np.ascontiguousarray(rows[:, end - dtype.itemsize : end]).view(dtype).reshape(-1)
+            for end, dtype in zip(ends, types, strict=True)
+        )
+        return Dataset(self.variables, columns, counts)
+
+    def _all_blocks(self) -> Iterator[Dataset]:
+        everything = range(len(self.variables))
+        return (self.block(k, everything) for k in range(self.n_blocks))
+
+    def repeats(self, limit: int) -> dict[int, int]:
+        """How many different rows occur how often."""
+        return row_multiplicities(
+            lambda: (SomeRows(block.columns, block.weights) for block in self._all_blocks()),
+            limit,
+            self.spool.file.folder,
+        )
+
+    def uncut_repeats(self, limit: int) -> dict[int, int] | None:
+        """The same of the table as it was read, before rows were dropped; None if nothing was cut.
+
+        Numbers that were cut are as they are.
+        """
+        if not self.origin.numbers:
+            return None
+
+        def chunks() -> Iterator[SomeRows]:
+            for block in (*self._blocks, *self.spool.dropped):
+                columns = [
+                    column.uncut(self._raw(block, j)) for j, column in enumerate(self._columns)
+                ]
+                yield SomeRows(columns, self._weights(block))
+
+        return row_multiplicities(chunks, limit, self.spool.file.folder)
+
+    def numbers(self, j: int) -> NumberValues:
+        """The different numbers of a column, and how often each occurs."""
+        found = ColumnTally(self.variables[j].name, counts_cells=True)
+        for k in range(self.n_blocks):
+            block = self.block(k, [j])
+            found.see(CsvColumn(NUMBERS, [], block.columns[0]), block.weights, None)
+        return found.numbers(".").counting
+
+    def constants(self) -> list[str]:
+        """The columns of numbers that have only one."""
+        return [
+            tally.name
+            for variable, tally in zip(self.variables, self.spool.tallies, strict=True)
+            if variable.is_continuous and tally.low == tally.high
+        ]
+
+
+def _cell_bytes(variable: Variable) -> int:
+    levels = variable.levels
+    return 8 if levels is None else np.dtype(code_type(len(levels))).itemsize

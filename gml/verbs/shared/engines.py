@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from gml.counts.counter import Counter
 from gml.counts.memory import MemoryCounter
-from gml.counts.open_stream import open_stream
+from gml.counts.open_stream import read_or_stream
 from gml.data.columns import Choice
-from gml.data.options import SPARK, STREAM, ReadOptions
-from gml.data.reading import read_dataset
+from gml.data.dataset import Dataset
+from gml.data.options import SPARK, ReadOptions
 from gml.errors import CannotAnswer, parameter
 
 if TYPE_CHECKING:
@@ -27,6 +27,5 @@ def open_rows(
     """Return the engine that the options ask for, over the columns used."""
     if options.engine == SPARK:
         raise CannotAnswer(f"{parameter('engine', SPARK)} is not part of this build")
-    if options.engine == STREAM:
-        return open_stream(data, options, used=used, threads=threads)
-    return MemoryCounter(read_dataset(data, options, used=used), threads=threads)
+    found = read_or_stream(data, options, used=used, threads=threads)
+    return MemoryCounter(found, threads=threads) if isinstance(found, Dataset) else found
