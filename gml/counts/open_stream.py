@@ -55,8 +55,12 @@ def open_stream(
     *,
     used: Choice | None = None,
     threads: int | None = None,
+    missing: str | None = None,
 ) -> StreamCounter:
-    """Return the engine over a file of codes, for the columns used."""
+    """Return the engine over a file of codes, for the columns used.
+
+    `missing` says how missing values are treated, if not as when the file is read.
+    """
     if options.weights_fractional is not None:
         raise CannotAnswer(
             f"{parameter('weights_fractional')} needs to know the sum of all weights beforehand, "
@@ -65,6 +69,7 @@ def open_stream(
     _require_to_keep(data, options)
     try:
         with open_table(data, options, used=used, piece_bytes=_piece_bytes()) as table:
+            table = _treating(table, missing)
             rows = _spooled(data, table, [], table.pieces, threads)
     except NotANumber as problem:
         raise told_more(problem, data, options, used) from None
@@ -77,26 +82,31 @@ def read_or_stream(
     *,
     used: Choice | None = None,
     threads: int | None = None,
+    missing_in_stream: str | None = None,
 ) -> Dataset | StreamCounter:
     """Read rows into memory, or where they do not fit, into a file that is read in passes.
 
     What was read before that turns out is not read again, so that it may come from a pipe.
     """
+
+    def streamed() -> StreamCounter:
+        return open_stream(data, options, used=used, threads=threads, missing=missing_in_stream)
+
     if options.engine == STREAM:
-        return open_stream(data, options, used=used, threads=threads)
+        return streamed()
     if options.engine == MEMORY or options.weights_fractional is not None or is_frame(data):
-        return read_dataset(data, options, used=used)
-    if _surely_fits(data):
         return read_dataset(data, options, used=used)
     if str(data) != "-" and is_parquet(data):
         try:
             return read_dataset(data, options, used=used)
         except TooManyRows:
             _tell(str(data))
-            return open_stream(data, options, used=used, threads=threads)
+            return streamed()
+    if _surely_fits(data):
+        return read_dataset(data, options, used=used)
     try:
         with open_table(data, options, used=used, piece_bytes=_piece_bytes()) as table:
-            found = _read_or_spooled(data, table, threads)
+            found = _read_or_spooled(data, table, missing_in_stream, threads)
     except NotANumber as problem:
         raise told_more(problem, data, options, used) from None
     return found if isinstance(found, Dataset) else StreamCounter(found, threads=threads)
@@ -122,7 +132,9 @@ def _tell(where: str) -> None:
     )
 
 
-def _read_or_spooled(data: Rows, table: TablePieces, threads: int | None) -> Dataset | SettledRows:
+def _read_or_spooled(
+    data: Rows, table: TablePieces, missing: str | None, threads: int | None
+) -> Dataset | SettledRows:
     options, held = table.options, HeldPieces(table.options.decimal)
     pieces = iter(table.pieces)
     for piece in pieces:
@@ -130,13 +142,20 @@ def _read_or_spooled(data: Rows, table: TablePieces, threads: int | None) -> Dat
         if held.n_bytes > cells_limit():
             _tell(table.where)
             _require_to_keep(data, options)
-            return _spooled(data, table, held.handed_over(), pieces, threads)
+            return _spooled(data, _treating(table, missing), held.handed_over(), pieces, threads)
     cells = held.joined()
     digest = table.digest()
     dataset = build_dataset(cells.columns, table.names, table.chosen, options, table.where, digest)
     if cells.n_lines == dataset.n_rows:
         return replace(dataset, first_line=table.first_line)
     return dataset
+
+
+def _treating(table: TablePieces, missing: str | None) -> TablePieces:
+    """Return a table whose missing values are treated in another way."""
+    if missing is None:
+        return table
+    return table._replace(options=replace(table.options, missing=missing))
 
 
 def _spooled(

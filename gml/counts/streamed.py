@@ -64,7 +64,14 @@ class StreamCounter(PassCounter):
 
     @functools.cached_property
     def _whole(self) -> Dataset | None:
-        found = self._rows.whole(self._budget // _SHARE_OF_ROWS)
+        return self._with_repeats(self._rows.whole(self._budget // _SHARE_OF_ROWS))
+
+    def rows_as_they_stand(self) -> Dataset | None:
+        """The rows one by one, if there is room for them."""
+        limit = self._budget // _SHARE_OF_ROWS
+        return self._with_repeats(self._rows.whole(limit, join_equal=False))
+
+    def _with_repeats(self, found: Dataset | None) -> Dataset | None:
         if found is None or not found.origin or not found.origin.numbers:
             return found
         repeats = self._rows.uncut_repeats(self._budget // _SHARE_OF_GROUPS)
@@ -98,6 +105,21 @@ class StreamCounter(PassCounter):
             elif variable.name in self._rows.origin.numbers:
                 found[variable.name] = self._rows.origin.numbers[variable.name]
         return {name: values for name, values in found.items() if len(values.values)}
+
+    @property
+    def n_before(self) -> int:
+        """Rows before those with missing values were treated, weighted."""
+        return self._rows.origin.n
+
+    @property
+    def lacking(self) -> dict[str, int]:
+        """Their missing cells by column, weighted."""
+        return self._rows.lacking
+
+    @property
+    def with_added_level(self) -> frozenset[str]:
+        """The columns that have a level for what is missing, which was not declared."""
+        return self._rows.with_added_level
 
     def constant_numbers(self) -> list[str]:
         """The columns of numbers that have only one."""

@@ -292,11 +292,13 @@ class SettledRows:
 
     # ------------------------------------------------------------------ all rows
 
-    def whole(self, limit: int) -> Dataset | None:
+    def whole(self, limit: int, *, join_equal: bool = True) -> Dataset | None:
         """Return all rows as a dataset, equal ones counted once if need be; None over the limit."""
         width = sum(_cell_bytes(variable) for variable in self.variables) + 8 * self.is_weighted
         fits = self.n_rows * width <= limit
-        rows = self._as_they_stand() if fits else self._distinct(limit // 2)
+        rows = None
+        if fits or join_equal:
+            rows = self._as_they_stand() if fits else self._distinct(limit // 2)
         if rows is None:
             return None
         return replace(rows, digest=self.digest, first_line=self.first_line, origin=self.origin)
