@@ -64,7 +64,7 @@ def _as(part: CsvColumn, dtype: np.dtype[Any], decimal: str) -> NDArray[Any]:
     gaps = missing_mask(part.cells)
     if dtype.kind == "f":
         numbers = numbers_of_labels(part.labels, decimal)
-        return numbers[np.where(gaps, len(part.labels), part.cells)]
+        return numbers[np.where(gaps, len(part.labels), part.cells.astype(np.int64))]
     wide = part.cells.astype(dtype)
     wide[gaps] = missing_code(wide)
     return wide

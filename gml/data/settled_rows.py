@@ -187,7 +187,8 @@ class _Column:
         """Return the numbers of a column that was cut; other cells as they are."""
         if self._coding.numbers is None or raw.dtype.kind == "f":
             return raw
-        codes = np.where(missing_mask(raw), len(self._labels), raw)
+        # Later blocks may have had more labels than a code of this one can tell apart.
+        codes = np.where(missing_mask(raw), len(self._labels), raw.astype(np.int64))
         return numbers_of_labels(self._labels, self._decimal)[codes]
 
     def _table(self, raw: NDArray[Any]) -> NDArray[Any] | None:
