@@ -76,6 +76,10 @@ def read(
         Columns to keep as numbers; all others hold labels.
     max_levels
         The most levels of a column, 255 by default; identifiers have more.
+    engine, spool, spool_keep, master
+        For verbs that count without having the rows in memory: which engine scans them ("auto",
+        "memory", "stream", "spark"), the folder for the file of codes that "stream" reads in
+        passes, whether this stays for the next run, and where Spark runs.
 
     Examples
     --------
@@ -99,28 +103,39 @@ def read_dataset(
     used: Choice | None = None,
 ) -> Dataset:
     """Read the columns that `used` picks from those that the options leave (default: all)."""
+    options.require_memory_engine("what is read here")
     try:
         return _read_dataset(data, options, used)
     except NotANumber as problem:
-        columns = _meant_as_numbers(data, options, used)
-        # Numbers with the other decimal mark are no text.
-        text = [
-            name
-            for name, levels in columns.items()
-            if all(is_text_column(levels, mark) for mark in ".,")
-        ]
-        # Of columns that somebody declared as numbers, none is text by mistake.
-        if text and options.undeclared == "numbers":
-            others = [name for name in columns if name not in text]
-            numbers = others if options.takes_numbers else ()
-            raise NotANumber(f"{problem}; {leave_out_text(text, numbers)}") from None
-        if problem.text is None:
-            raise
-        for name, levels in columns.items():
-            if name not in text and problem.text.strip() in levels:
-                hint = hint_among(problem.text.strip(), levels, options.decimal)
-                raise NotANumber(problem.fault, problem.text, hint) from None
-        raise
+        raise told_more(problem, data, options, used) from None
+
+
+def told_more(
+    problem: NotANumber,
+    data: str | os.PathLike[str] | pd.DataFrame,
+    options: ReadOptions,
+    used: Choice | None,
+) -> NotANumber:
+    """Say what to do about a cell that is not a number, having looked at the other cells."""
+    columns = _meant_as_numbers(data, options, used)
+    # Numbers with the other decimal mark are no text.
+    text = [
+        name
+        for name, levels in columns.items()
+        if all(is_text_column(levels, mark) for mark in ".,")
+    ]
+    # Of columns that somebody declared as numbers, none is text by mistake.
+    if text and options.undeclared == "numbers":
+        others = [name for name in columns if name not in text]
+        numbers = others if options.takes_numbers else ()
+        return NotANumber(f"{problem}; {leave_out_text(text, numbers)}")
+    if problem.text is None:
+        return problem
+    for name, levels in columns.items():
+        if name not in text and problem.text.strip() in levels:
+            hint = hint_among(problem.text.strip(), levels, options.decimal)
+            return NotANumber(problem.fault, problem.text, hint)
+    return problem
 
 
 def _meant_as_numbers(
@@ -204,8 +219,12 @@ def begin_text(
 
 def text_dialect(delimiter: str, options: ReadOptions) -> CsvDialect:
     """Return how a text file is written, and how much memory its cells may take."""
-    limit = max(budget_in_force(), _ALWAYS_READ)
-    return CsvDialect(delimiter, options.decimal, options.na_tokens, cells_limit=limit)
+    return CsvDialect(delimiter, options.decimal, options.na_tokens, cells_limit=cells_limit())
+
+
+def cells_limit() -> int:
+    """Return how many bytes the cells of a table may take."""
+    return max(budget_in_force(), _ALWAYS_READ)
 
 
 def default_delimiter(path: str | os.PathLike[str]) -> str:

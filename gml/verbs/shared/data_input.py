@@ -15,6 +15,7 @@ from gml.counts.counter import Counter, rows_counted
 from gml.counts.memory import MemoryCounter
 from gml.counts.open_count_file import is_counted, open_counts
 from gml.counts.recoding import with_declared
+from gml.counts.streamed import StreamCounter
 from gml.data.columns import Choice
 from gml.data.dataset import Dataset, Variable, is_constant
 from gml.data.frames import is_frame
@@ -47,6 +48,7 @@ from gml.ledger import wants_digest
 from gml.progress import reporter
 from gml.verbs.shared.chosen_methods import score_of_numbers, test_of_numbers
 from gml.verbs.shared.declared_columns import DeclaredColumns
+from gml.verbs.shared.engines import open_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -246,7 +248,7 @@ def _read(
         given = given_keywords(reading)
         return open_counts(data, options, given=given, used=used, threads=threads)
     options = replace(options, **offers, digest=wants_digest(data))
-    return MemoryCounter(read_dataset(data, options, used=used), threads=threads)
+    return open_rows(data, options, used=used, threads=threads)
 
 
 def _require_data(data: object) -> None:
@@ -348,6 +350,8 @@ def _warn_of_constants(counter: Counter, *, numbers: bool) -> None:
 
 def _constant_numbers(counter: Counter) -> list[str]:
     """The columns of numbers that have only one."""
+    if isinstance(counter, StreamCounter):
+        return counter.constant_numbers()
     rows = counter.rows()
     if rows is None:
         return []

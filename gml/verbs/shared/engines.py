@@ -1,0 +1,31 @@
+"""Which engine scans the rows of a path or frame: memory, a file in passes, or Spark."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from gml.counts.counter import Counter
+from gml.counts.memory import MemoryCounter
+from gml.counts.open_stream import read_or_stream
+from gml.data.columns import Choice
+from gml.data.dataset import Dataset
+from gml.data.options import SPARK, ReadOptions
+from gml.errors import CannotAnswer, parameter
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def open_rows(
+    data: str | os.PathLike[str] | pd.DataFrame,
+    options: ReadOptions,
+    *,
+    used: Choice | None = None,
+    threads: int | None = None,
+) -> Counter:
+    """Return the engine that the options ask for, over the columns used."""
+    if options.engine == SPARK:
+        raise CannotAnswer(f"{parameter('engine', SPARK)} is not part of this build")
+    found = read_or_stream(data, options, used=used, threads=threads)
+    return MemoryCounter(found, threads=threads) if isinstance(found, Dataset) else found
