@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.counts.counter import Counter, Family
+from gml.errors import parameter, quote
 from gml.kernel.blas import one_blas_thread
 from gml.resources import require_memory
 from gml.scores.base import FamilyScore, rounded
@@ -55,7 +56,7 @@ class BicGlm(FamilyScore):
         self._is_number = [variable.is_continuous for variable in counter.variables]
         self._known: dict[Family, _Worth] = {}
         self._constant = frozenset(self.constants())
-        counter.require_rows(f"{facts.name}")
+        counter.require_rows(parameter("score", self.name))
 
     def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:
         """Score many families."""
@@ -90,24 +91,37 @@ class BicGlm(FamilyScore):
         return found or [_Worth(0.0, 0.0)]
 
     def _logit(self, child: int, parents: tuple[int, ...]) -> _Worth:
+        at, first = self._equal_rows(parents)
         codes, levels = self._codes(child)
-        blocks = [self._block(j) for j in parents]
+        blocks = [self._block(j)[first] for j in parents]
         width = 1 + sum(block.shape[1] for block in blocks)
-        n_rows = len(codes)
         require_memory(
-            8 * n_rows * (width + 4 * levels) + 8 * (width * (width + 4 * levels)),
+            8 * len(first) * (width + 6 * levels) + 8 * width * (width + 6 * levels),
             None,
-            f"the logit of {self.names[child]}",
+            f"the logit of {quote(self.names[child])}",
         )
-        design = np.hstack([np.ones((n_rows, 1)), *blocks])
-        likelihood = logit_likelihood(codes, levels, design, self._weights)
+        cells = np.bincount(at * levels + codes, self._weights, minlength=len(first) * levels)
+        design = np.hstack([np.ones((len(first), 1)), *blocks])
+        likelihood = logit_likelihood(cells.reshape(-1, levels), design)
         parameters = float((levels - 1) * width)
         return _Worth(likelihood - self._price * parameters, parameters)
+
+    def _equal_rows(self, columns: tuple[int, ...]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Number the different cells of some columns: of each row, and a row that has each."""
+        cells = [self._sorted[0][j] for j in columns]
+        order = np.lexsort(cells[::-1])
+        is_new = np.zeros(len(order), dtype=bool)
+        is_new[:1] = True
+        for column in cells:
+            is_new[1:] |= column[order][1:] != column[order][:-1]
+        numbers = np.empty(len(order), dtype=np.intp)
+        numbers[order] = np.cumsum(is_new) - 1
+        return numbers, order[is_new]
 
     @functools.cached_property
     def _sorted(self) -> tuple[list[NDArray[Any]], Numbers]:
         """The columns, and what rows weigh, sorted by the cells in order of the names."""
-        rows = self._counter.require_rows(self.name)
+        rows = self._counter.require_rows(parameter("score", self.name))
         order = np.lexsort(
             [rows.columns[j] for j in reversed(self._counter.order.positions.tolist())]
         )

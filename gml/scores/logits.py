@@ -2,9 +2,10 @@
 
 A label y of r levels has P(y = k | x) ∝ exp(βₖ·x) with β₀ = 0. The logarithm of the likelihood is
 concave; Newton's steps climb it, each found by conjugate gradients, so that no matrix of all
-coefficients is made: a step takes rows × levels × columns operations, times some ten. They are
-preconditioned by Böhning's bound of the curvature (1992, Ann. Inst. Stat. Math. 44:197),
-½(I − 11ᵀ/r) ⊗ XᵀWX, whose inverse is 2(I + 11ᵀ) ⊗ (XᵀWX)⁻¹.
+coefficients is made: a product with the curvature takes rows × levels × columns operations. They
+are preconditioned by the curvature in the coefficients of each level alone or, where these have
+too many columns, by Böhning's bound (1992, Ann. Inst. Stat. Math. 44:197) of the curvature,
+½(I − 11ᵀ/r) ⊗ XᵀWX, whose inverse is 2(I + 11ᵀ) ⊗ (XᵀWX)⁻¹. Rows with the same x are one.
 
 Where columns tell levels apart without error, the maximum is at infinity. So 1e-6·|β|²/2 is taken
 off for the steps, and the likelihood is that of the β which is best then: below the supremum by no
@@ -13,7 +14,7 @@ more than a score could notice, and the same however rows are ordered if they co
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,23 +27,26 @@ _SHRINKAGE = 1e-6
 # A step that promises less than so many nats is the last.
 _ENOUGH = 1e-9
 _MOST_STEPS = 200
+_LEAST_RISE = 1e-4
+# Coefficients up to which the curvature of each level is worth its products.
+_MOST_BY_LEVEL = 1000
 _MOST_HALVINGS = 40
 
 
-def logit_likelihood(
-    codes: NDArray[Any], n_levels: int, design: Numbers, weights: Numbers
-) -> float:
-    """Return the highest log-likelihood of labels 0, …, n_levels − 1 given columns.
+def logit_likelihood(counts: Numbers, design: Numbers) -> float:
+    """Return the highest log-likelihood of labels given columns.
+
+    `counts` says how often each level occurs at each row of the `design`.
 
     Examples
     --------
-    >>> codes, weights = np.array([0, 0, 1, 2]), np.ones(4)
-    >>> alone = logit_likelihood(codes, 3, np.ones((4, 1)), weights)
+    >>> counts = np.array([[2.0, 1.0, 1.0]])
+    >>> alone = logit_likelihood(counts, np.ones((1, 1)))
     >>> round(alone, 6), round(2 * float(np.log(1 / 2)) + 2 * float(np.log(1 / 4)), 6)
     (-4.158883, -4.158883)
     """
-    seen = _Seen(codes, n_levels, design, weights)
-    slopes = np.zeros((n_levels - 1, design.shape[1]))
+    seen = _Seen(counts, design)
+    slopes = np.zeros((counts.shape[1] - 1, design.shape[1]))
     shares, height = seen.at(slopes)
     for _ in range(_MOST_STEPS):
         check_stopped()
@@ -55,7 +59,7 @@ def logit_likelihood(
         for _ in range(_MOST_HALVINGS):
             tried = slopes + length * step
             new_shares, new_height = seen.at(tried)
-            if new_height >= height + 1e-4 * length * promise:
+            if new_height >= height + _LEAST_RISE * length * promise:
                 break
             length /= 2
         else:
@@ -67,27 +71,26 @@ def logit_likelihood(
 class _Seen:
     """The rows: what the likelihood is at some coefficients, where it rises and how it bends."""
 
-    def __init__(
-        self, codes: NDArray[Any], n_levels: int, design: Numbers, weights: Numbers
-    ) -> None:
+    def __init__(self, counts: Numbers, design: Numbers) -> None:
         self._design = design
-        self._weights = weights
-        self._codes = codes.astype(np.intp)
-        self._rows = np.arange(len(codes))
-        is_level = self._codes[:, None] == np.arange(1, n_levels)
-        self._reached = (is_level * weights[:, None]).T @ design
-        squares = design.T @ (design * weights[:, None])
-        self._bound = np.linalg.inv(squares / 2 + _SHRINKAGE * np.eye(len(squares)))
+        self._counts = counts
+        self._weights = counts.sum(axis=1)
+        self._reached = counts[:, 1:].T @ design
+        self._shrunken = _SHRINKAGE * np.eye(design.shape[1])
+        self._by_level = (counts.shape[1] - 1) * design.shape[1] <= _MOST_BY_LEVEL
+        if not self._by_level:
+            squares = design.T @ (design * self._weights[:, None])
+            self._bound = np.linalg.inv(squares / 2 + self._shrunken)
 
     def at(self, slopes: Numbers) -> tuple[Numbers, float]:
         """The probabilities of the levels but the first, and the shrunken log-likelihood."""
-        terms = np.zeros((len(self._rows), len(slopes) + 1))
-        np.matmul(self._design, slopes.T, out=terms[:, 1:])
+        terms = np.zeros(self._counts.shape)
+        terms[:, 1:] = self._design @ slopes.T
         terms -= terms.max(axis=1, keepdims=True)
-        own = terms[self._rows, self._codes]
+        reached = (self._counts * terms).sum(axis=1)
         np.exp(terms, out=terms)
         sums = terms.sum(axis=1)
-        height = float((self._weights * (own - np.log(sums))).sum())
+        height = float((reached - self._weights * np.log(sums)).sum())
         shares = terms[:, 1:] / sums[:, None]
         return shares, height - 0.5 * _SHRINKAGE * float((slopes * slopes).sum())
 
@@ -99,28 +102,43 @@ class _Seen:
 
     def newton_step(self, shares: Numbers, gradient: Numbers) -> Numbers:
         """Solve curvature · step = gradient by conjugate gradients, closely near the end."""
+        conditioned_by = self._conditioning(shares)
         step = np.zeros_like(gradient)
-        left = gradient.copy()
-        conditioned = self._conditioned(left)
-        direction = conditioned
-        size = first = float((left * conditioned).sum())
-        target = first * min(0.01, first)
+        left = gradient
+        conditioned = direction = conditioned_by(left)
+        size = float((left * conditioned).sum())
+        target = size * min(0.01, size)
         for _ in range(2 * gradient.size + 10):
-            if size <= target or size <= 0:
+            if size <= target:
                 break
             bent = self._bent(shares, direction)
             along = size / float((direction * bent).sum())
             step += along * direction
             left = left - along * bent
-            conditioned = self._conditioned(left)
+            conditioned = conditioned_by(left)
             before, size = size, float((left * conditioned).sum())
             direction = conditioned + (size / before) * direction
         return step
 
-    def _conditioned(self, vector: Numbers) -> Numbers:
-        turned: Numbers = vector @ self._bound
-        conditioned: Numbers = turned + turned.sum(axis=0)
-        return conditioned
+    def _conditioning(self, shares: Numbers) -> Callable[[Numbers], Numbers]:
+        """What solves a system that is near to that of the curvature."""
+        if not self._by_level:
+
+            def bounded(vector: Numbers) -> Numbers:
+                turned: Numbers = vector @ self._bound
+                conditioned: Numbers = turned + turned.sum(axis=0)
+                return conditioned
+
+            return bounded
+        blocks = np.stack(
+            [
+                self._design.T @ (self._design * (self._weights * share * (1 - share))[:, None])
+                + self._shrunken
+                for share in shares.T
+            ]
+        )
+        inverses = np.linalg.inv(blocks)
+        return lambda vector: (inverses @ vector[:, :, None])[:, :, 0]
 
     def _bent(self, shares: Numbers, direction: Numbers) -> Numbers:
         moved = self._design @ direction.T

@@ -8,14 +8,21 @@ from typing import Any, TypeVar
 
 import click
 
-from gml import EDGE_PENALTY, SCORES, SEARCH_SCORES, check_score_options, check_scores
+from gml import (
+    EDGE_PENALTY,
+    EITHER,
+    RIVALS,
+    SCORES,
+    SEARCH_SCORES,
+    check_score_options,
+    check_scores,
+)
 from gml.cli.shared.declared_options import click_option
 from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.option_groups import SCORE
 from gml.cli.shared.parameter_types import NameList
 from gml.errors import UsageError
 from gml.parameters import LABELS, NUMBERS, Entry, options_of, owners_of
-from gml.scores.registry import EITHER, RIVALS
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
