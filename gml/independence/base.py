@@ -228,6 +228,20 @@ class IndependenceTest(ABC):
         """Say what the data lack for a test that was insufficient, if that is known."""
         return None
 
+    def reason(
+        self, x: int, y: int, given: Sequence[int], result: CIResult, alpha: float
+    ) -> str | None:
+        """Say why a result is insufficient, if that is known; None for any other."""
+        if self.verdict(result, alpha) != INSUFFICIENT:
+            return None
+        if result.sufficient:
+            return self.why_undecided(alpha)
+        return self.why_insufficient(x, y, given)
+
+    def why_undecided(self, alpha: float) -> str | None:
+        """Say why a result that has a p-value decides nothing, if that is known."""
+        return None
+
     def margins(self, results: ResultArrays, alpha: float) -> NDArray[np.float64]:
         """How strongly each result speaks for independence: from 0 independent, NaN insufficient.
 

@@ -31,6 +31,7 @@ from gml.counts.counter import TripleArray
 from gml.graph.knowledge import Knowledge
 from gml.graph.orientation import Matrix
 from gml.independence.base import (
+    INSUFFICIENT,
     CIResult,
     CITest,
     ResultArrays,
@@ -63,6 +64,8 @@ class TestRecord(NamedTuple):
     given: tuple[str, ...]
     result: CIResult
     verdict: str
+    reason: str | None = None
+    """Why it is insufficient, if it is and that is known."""
 
 
 Log = Callable[[TestRecord], None]
@@ -128,7 +131,11 @@ class Asker:
             margin = np.nan if answers.unanswered[k] else answers.margins[k]
             verdict = verdict_of_margin(float(margin))
             result = answers.results[k]
-            self.log(TestRecord(phase, len(given), x, y, tuple(given), result, verdict))
+            reason = None
+            if verdict == INSUFFICIENT:
+                x_at, y_at, *at = self._column[row].tolist()
+                reason = self._test.reason(x_at, y_at, at, result, self._alpha)
+            self.log(TestRecord(phase, len(given), x, y, tuple(given), result, verdict, reason))
 
 
 class Separation(NamedTuple):

@@ -15,8 +15,8 @@ from gml.cli.shared.output_options import graph_output
 from gml.cli.shared.run import claim_input
 from gml.cli.shared.search_options import (
     Tracing,
+    greedy_search_options,
     restart_options,
-    search_options,
     tabu_option,
     trace_option,
 )
@@ -36,7 +36,7 @@ from gml.cli.shared.search_options import (
     "Exit code 5: stopped by --max-seconds; the best graph so far was written.",
 )
 @em_data_options
-@search_options
+@greedy_search_options
 @tabu_option
 @restart_options
 @click.option(
