@@ -21,7 +21,6 @@ from gml.counts.countfile import (
     CountOptions,
     count_sets,
 )
-from gml.counts.memory import MemoryCounter
 from gml.counts.small_cells import require_large_cells
 from gml.data.dataset import Dataset
 from gml.data.discretize import cuts_of_levels
@@ -32,15 +31,18 @@ from gml.formats.column_sets import ColumnSet, read_column_sets
 from gml.graph.chordal import maximal_cliques
 from gml.independence.implied import implied_independences
 from gml.model.markovnet import MarkovNet
+from gml.planning.watching import engine_over
 from gml.progress import reporter
 from gml.resources import require_memory
 from gml.verbs.shared.data_input import Data, declaring, is_path, name_of, options_for, rows_of
 from gml.verbs.shared.declared_columns import DeclaredColumns
 from gml.verbs.shared.graph_input import GivenGraph, GraphLike, declared_columns, given_graph
 from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.planned_call import plannable
 from gml.verbs.shared.swapped import answers_swapped
 
 
+@plannable("count")
 @answers_swapped("graph", "implied")
 @answers_misspelling()
 def count(
@@ -108,7 +110,7 @@ def count(
     if dataset.n == 0:
         reporter().warn(f"{where}: no rows to count")
     counts = count_sets(
-        MemoryCounter(dataset, threads=threads),
+        engine_over(dataset, data, threads=threads),
         wanted.sets(dataset.names),
         options=CountOptions(
             policy,
