@@ -12,8 +12,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-_CARRIED_ON = 0.7
-_LEAST_POWER, _MOST_POWER = -0.1, 0.7
+_CARRIED_ON = 0.6
+_LEAST_POWER, _MOST_POWER = -0.1, 0.5
 _NEAR, _PER_DOUBLING = 1.35, 1.09
 
 
@@ -45,7 +45,7 @@ def carried_on(rows: Sequence[int], found: Sequence[float], n: float) -> Range:
     >>> carried_on([1000, 4000], [100.0, 100.0], 4000)
     Range(low=100.0, likely=100.0, high=100.0)
     >>> [round(number) for number in carried_on([1000, 4000], [100.0, 120.0], 64_000)]
-    [83, 155, 290]
+    [78, 149, 285]
     """
     last, ratio = found[-1], max(1.0, n / max(1, rows[-1]))
     if ratio == 1.0:

@@ -74,20 +74,27 @@ def read_sample(run: Run, source: Source, folder: Path, n_rows: int) -> Reading:
     return min(found, key=lambda reading: reading.seconds)
 
 
-def run_pilots(run: Run, source: Source, folder: Path, most: int = _MOST) -> list[Pilot]:
-    """Run the command on more and more rows, but on no more than half of them."""
+def run_pilots(
+    run: Run, source: Source, folder: Path, most: int = _MOST, *, pass_rows: int = 0
+) -> list[Pilot]:
+    """Run the command on more and more rows, but on no more than half of them.
+
+    The first time does not count, as code is loaded then.
+    """
     most = max(1, min(source.n_rows, most, -(-source.size.rows // 2)))
-    sizes = [min(_FIRST, most)]
+    sizes = [min(_FIRST, -(-most // _FACTOR))]
     while sizes[-1] * _FACTOR <= most:
         sizes.append(sizes[-1] * _FACTOR)
     found: list[Pilot] = []
     left = _SECONDS
+    if _piloted(run, source, folder, sizes[0], left, pass_rows).seconds > _LEAST_SECONDS:
+        left = _LEAST_SECONDS
     for size in sizes:
         check_stopped()
         if found and found[-1].seconds * 1.5 > left:
             break
         # Limits of time are of time that passes, on a machine that may be busy.
-        pilot = _piloted(run, source, folder, size, 2 * max(left, _LEAST_SECONDS))
+        pilot = _piloted(run, source, folder, size, 2 * max(left, _LEAST_SECONDS), pass_rows)
         left -= pilot.seconds
         if pilot.complete or not found:
             found.append(pilot)
@@ -96,8 +103,10 @@ def run_pilots(run: Run, source: Source, folder: Path, most: int = _MOST) -> lis
     return found
 
 
-def _piloted(run: Run, source: Source, folder: Path, size: int, most: float) -> Pilot:
-    watch = Watch()
+def _piloted(
+    run: Run, source: Source, folder: Path, size: int, most: float, pass_rows: int
+) -> Pilot:
+    watch = Watch(pass_rows=pass_rows)
     data = source.given(folder, size, watch)
     began = time.process_time()
     with reporting_to(Remembering()):

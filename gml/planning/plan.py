@@ -8,8 +8,9 @@ counting is shared among them. What no run would survive is listed as refused.
 from __future__ import annotations
 
 import math
+from collections import Counter as Multiset
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gml.counts.coded_rows import MASK_LEVELS
 from gml.data.dataset import Dataset
@@ -123,6 +124,12 @@ def memory_of(rows: Dataset, n: float, largest: tuple[int, int], budget: int) ->
     return Memory(int(codes * n), masks, table, peak, budget)
 
 
+def in_passes(memory: Memory) -> Memory:
+    """Return what an engine takes that has the codes in a file, and blocks of them in memory."""
+    peak = min(memory.budget, memory.peak)
+    return replace(memory, masks=0, peak=peak)
+
+
 def work_of(
     pilots: Sequence[Pilot], n: float, *, is_fixed: bool, most: Mapping[Level, int]
 ) -> tuple[Work, ...]:
@@ -179,18 +186,21 @@ def seconds_of(
     threads: int,
     repeats: Repeats,
     is_fixed: bool,
+    by_pass: bool = False,
 ) -> Seconds:
-    """Return the time of a run on n rows: what pilots asked, at the prices of n rows."""
+    """Return the time of a run on n rows: what pilots asked, at the prices of n rows.
+
+    With `by_pass`, prices are those of whole batches.
+    """
     rows = [pilot.rows for pilot in pilots]
     at = n * repeats.share
-    counting = [prices.of_all(pilot.watch.asked, at) for pilot in pilots]
+    counting = [prices.of_all(_bought(pilot, by_pass=by_pass), at) for pilot in pilots]
     others = [pilot.other_seconds for pilot in pilots]
     if is_fixed:
         measured = [pilot.watch.engine_seconds for pilot in pilots]
-        ranges = [
-            _around(straight_on(rows, series, at), _FACTOR_OF_TABLES)
-            for series in (measured, others)
-        ]
+        counted = counting[-1] if by_pass else straight_on(rows, measured, at)
+        both = (counted, straight_on(rows, others, at))
+        ranges = [_around(number, _FACTOR_OF_TABLES) for number in both]
     else:
         ranges = [carried_on(rows, series, at) for series in (counting, others)]
     complete = pilots[-1].complete
@@ -201,6 +211,13 @@ def seconds_of(
     else:
         work = count.times(1 / _shared(threads)) + other
     return Seconds(reading, count, other, Range.exactly(reading) + work)
+
+
+def _bought(pilot: Pilot, *, by_pass: bool) -> Mapping[Level, int]:
+    """What a pilot asked: questions, or batches by the largest question in each."""
+    if not by_pass:
+        return pilot.watch.asked
+    return Multiset(batch.top for batch in pilot.watch.batches if batch.levels)
 
 
 def _shared(threads: int) -> float:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gml.counts.memory import MemoryCounter
+from gml.counts.spooled import SpooledCounter
 from gml.data.dataset import Dataset
 from gml.data.sample_size import evenly
 from gml.planning.watching import Batch, Level
@@ -74,6 +75,24 @@ def calibration_rows(n_columns: int, n_rows: int) -> int:
     return max(4096, min(n_rows, int(_MOST_PAIRED / pairs)))
 
 
+def measured_passes(batches: Sequence[Batch], rows: Dataset) -> Prices:
+    """Ask some batches again of an engine that reads its rows in passes; prices are per batch."""
+    groups: dict[Level, list[Batch]] = {}
+    for batch in batches:
+        groups.setdefault(batch.top, []).append(batch)
+    found = {}
+    with SpooledCounter([replace(rows, origin=None)], threads=1) as counter:
+        for level, some in groups.items():
+            check_stopped()
+            chosen = evenly(some, 2)
+            began = time.process_time()
+            for batch in chosen:
+                batch.ask(counter, batch.questions)
+            each = (time.process_time() - began) / len(chosen)
+            found[level] = Price(0.0, each / max(1, rows.n_rows))
+    return Prices(found, 0.0)
+
+
 def measured(batches: Sequence[Batch], small: Dataset, large: Dataset) -> Prices:
     """Ask some of the questions of a pilot again, of its own rows and of more."""
     groups: dict[Level, list[Batch]] = {}
@@ -82,8 +101,7 @@ def measured(batches: Sequence[Batch], small: Dataset, large: Dataset) -> Prices
             groups.setdefault(batch.top, []).append(batch)
     if not groups:
         return Prices({}, 0.0)
-    n_asked = sum(len(batch.questions) for batch in batches)
-    engines = [_Engine(rows, n_asked) for rows in (small, large)]
+    engines = [_Engine(rows, batches) for rows in (small, large)]
     # The larger takes nearly all of the time.
     share = _SECONDS / len(groups)
     found = {}
@@ -102,12 +120,13 @@ def measured(batches: Sequence[Batch], small: Dataset, large: Dataset) -> Prices
 class _Engine:
     """An engine that is ready, and how long it took to get it ready."""
 
-    def __init__(self, rows: Dataset, n_asked: int) -> None:
+    def __init__(self, rows: Dataset, batches: Sequence[Batch]) -> None:
+        sizes = [len(batch.questions) for batch in batches]
         began = time.process_time()
         self._counter = MemoryCounter(replace(rows, origin=None), threads=1)
         if any(not variable.is_continuous for variable in rows.variables):
-            coded = self._counter.coded.for_batch(n_asked)
-            if n_asked >= 4 * len(rows.variables):
+            coded = self._counter.coded.for_batch(max(sizes))
+            if sum(sizes) >= 4 * len(rows.variables):
                 self._counter.coded.remember_pairs(coded)
         self.setup = time.process_time() - began
 

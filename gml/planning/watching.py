@@ -66,6 +66,8 @@ class Watch:
     calls: int = 0
     """How often the engine was asked: each batch is a pass where rows are not in memory."""
     engine_seconds: float = 0.0
+    pass_rows: int = 0
+    """Rows that each batch is said to read again, where the run will be on such an engine."""
     largest: tuple[int, int] = (0, 0)
     """Configurations and cells of the table that takes most memory."""
     _inside: bool = False
@@ -132,6 +134,10 @@ class WatchedCounter(MemoryCounter):
     ) -> None:
         super().__init__(dataset, threads=threads, max_memory=max_memory)
         self._watch = watch
+
+    @property
+    def pass_rows(self) -> int:
+        return self._watch.pass_rows
 
     def _over(self, rows: Dataset) -> WatchedCounter:
         return WatchedCounter(rows, self._watch, threads=self._threads, max_memory=self._budget)

@@ -12,7 +12,7 @@ from typing import Any
 
 from gml.counts.open_count_file import is_counted
 from gml.data.dataset import MAX_LEVELS
-from gml.data.options import KEYWORDS
+from gml.data.options import AUTO, KEYWORDS, MEMORY, SPARK, STREAM
 from gml.errors import GmlError, UsageError, counted, listing, parameter, place, quote
 from gml.planning.pilots import Pilot, Reading, Run, read_sample, run_pilots
 from gml.planning.plan import Memory as Memory
@@ -21,6 +21,7 @@ from gml.planning.plan import (
     Refusal,
     Repeats,
     all_families,
+    in_passes,
     levels_of,
     many_levels,
     memory_of,
@@ -29,7 +30,7 @@ from gml.planning.plan import (
 )
 from gml.planning.plan import Seconds as Seconds
 from gml.planning.plan import Work as Work
-from gml.planning.prices import calibration_rows, measured
+from gml.planning.prices import calibration_rows, measured, measured_passes
 from gml.planning.samples import Source, source_of
 from gml.resources import available_threads, budget_in_force, format_size
 from gml.verbs.shared.data_input import is_data
@@ -38,13 +39,16 @@ _SEARCHES = ("average", "exact", "ges", "hc", "imap", "pc")
 """What these ask depends on what they find."""
 PLANNED = tuple(sorted((*_SEARCHES, "check", "chowliu", "count", "fit-params", "indtest", "score")))
 """The commands that can be planned."""
+_STREAMED = tuple(name for name in PLANNED if name != "check")
+"""The commands whose rows need not be in memory."""
 _ALIASES = {"chow_liu": "chowliu", "fit": "fit-params"}
 
+_OF_ENGINES = ("engine", "spool", "spool_keep", "master")
 # Files that only the run itself writes, and a limit that pilots have of their own.
-_NOT_FOR_PILOTS = ("test_log", "trace", "max_seconds", "asked", "threads")
+_NOT_FOR_PILOTS = ("test_log", "trace", "max_seconds", "asked", "threads", *_OF_ENGINES)
 _STOPPABLE = ("average", "exact", "ges", "hc", "imap", "pc")
 _REPLICATES = 200
-_MOST_PILOT_ROWS = 256_000
+_MOST_PILOT_ROWS, _MOST_SEARCHED_ROWS = 256_000, 32_000
 # The reader keeps so much whatever the budget.
 _ALWAYS_READ = 1 << 26
 
@@ -81,6 +85,8 @@ def plan(command: str, data: Any, *given: Any, **options: Any) -> Plan:
         raise UsageError(
             f"{place(data)} is a count file, whose tables are ready: there is nothing to plan"
         )
+    if options.get("engine") == SPARK:
+        raise UsageError("a plan is of runs on this machine, not of those on Spark")
     call, repeats = _of_one_replicate(_Call(command, given, options))
     table = _only_table(data)
     source = source_of(table, delimiter=options.get("delimiter"), encoding=options.get("encoding"))
@@ -92,7 +98,7 @@ def plan(command: str, data: Any, *given: Any, **options: Any) -> Plan:
         source.size.stored_bytes,
         levels={},
         looked_at=0,
-        engine="memory",
+        engine=STREAM if options.get("engine") == STREAM else MEMORY,
         threads=threads,
         replicates=repeats.number if repeats.number > 1 else None,
     )
@@ -175,7 +181,14 @@ def _planned(
         draft = _with_table(draft, reading, source, call)
         if draft.refused:
             return draft
-        pilots = run_pilots(run, source, folder, _MOST_PILOT_ROWS if is_fixed else 32_000)
+        by_pass = draft.engine == STREAM
+        pilots = run_pilots(
+            run,
+            source,
+            folder,
+            _MOST_PILOT_ROWS if is_fixed else _MOST_SEARCHED_ROWS,
+            pass_rows=source.size.rows if by_pass else 0,
+        )
     except GmlError as error:
         return _refused(draft, error, folder, source, table)
     n = source.size.rows * reading.kept
@@ -187,7 +200,12 @@ def _planned(
         most = all_families(columns, call.options.get("max_parents"))
     small = pilots[-1].watch.rows
     assert small is not None
-    prices = measured(pilots[-1].watch.batches, small, reading.rows)
+    batches = pilots[-1].watch.batches
+    if by_pass:
+        memory = in_passes(memory)
+        prices = measured_passes(batches, reading.rows)
+    else:
+        prices = measured(batches, small, reading.rows)
     seconds = seconds_of(
         pilots,
         prices,
@@ -196,6 +214,7 @@ def _planned(
         threads=draft.threads,
         repeats=repeats,
         is_fixed=is_fixed,
+        by_pass=by_pass,
     )
     return replace(
         draft,
@@ -220,14 +239,20 @@ def _with_table(draft: Plan, reading: Reading, source: Source, call: _Call) -> P
         f"{listing(close)} may have more levels in all rows than {parameter('max_levels')} allows"
     ] * bool(close)
     refused: tuple[Refusal, ...] = ()
-    if memory.codes > max(budget, _ALWAYS_READ):
+    engine = draft.engine
+    if memory.codes > max(budget, _ALWAYS_READ) and engine != STREAM:
         reason = (
             f"the codes would take {format_size(memory.codes)}, more than "
             f"{parameter('max_memory')} allows ({format_size(budget)})"
         )
-        refused = (Refusal(4, reason),)
+        if draft.command in _STREAMED and call.options.get("engine") in (None, AUTO):
+            engine = STREAM
+            notes.append(f"{reason}: they go to a file ({parameter('engine', STREAM)})")
+        else:
+            refused = (Refusal(4, reason),)
     return replace(
         draft,
+        engine=engine,
         levels=levels_of(reading.rows),
         looked_at=reading.n_read,
         memory=memory,

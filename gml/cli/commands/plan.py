@@ -8,6 +8,7 @@ from gml.cli.shared.command import Command
 from gml.cli.shared.common_options import common_options
 from gml.cli.shared.output_options import plan_output
 from gml.cli.shared.planning import PlanOutput, plan_into
+from gml.cli.shared.run import run_ledger
 from gml.errors import UsageError
 
 
@@ -52,7 +53,8 @@ def command(name: str, words: tuple[str, ...], out: PlanOutput) -> None:
         raise UsageError(f"gml {name} has no plan; there are plans of {', '.join(PLANNED)}")
     planned = cli.get_command(root, name)
     assert planned is not None
+    ledger = run_ledger()
     # A run of its own: its outputs are not those of this one, and none of them is written.
     with planned.make_context(f"gml {name}", list(words)) as context:
-        plan_into(context, out)
+        plan_into(context, out, ledger)
         planned.invoke(context)

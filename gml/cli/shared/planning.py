@@ -14,12 +14,13 @@ from gml.cli.shared import colours
 from gml.cli.shared.option_groups import RUN, under
 from gml.cli.shared.output import Output
 from gml.cli.shared.run import run_ledger
+from gml.ledger import Ledger
 
 if TYPE_CHECKING:
     from gml.verbs.plan import Plan
     from gml.verbs.shared.planned_call import PlannedCall
 
-_OUTPUT = "gml.plan_output"
+_OUTPUT, _LEDGER = "gml.plan_output", "gml.plan_ledger"
 
 
 class PlanOutput(Output):
@@ -53,15 +54,20 @@ dry_run_option = under(RUN)(
 """--dry-run."""
 
 
-def plan_into(ctx: click.Context, out: PlanOutput) -> None:
-    """Let the command of a context be planned only, and the plan go somewhere."""
+def plan_into(ctx: click.Context, out: PlanOutput, ledger: Ledger) -> None:
+    """Let the command of a context be planned only, and the plan go where another run says."""
     run_ledger().only_planned = True
     ctx.meta[_OUTPUT] = out
+    ctx.meta[_LEDGER] = ledger
 
 
 def write_planned(call: PlannedCall, ctx: click.Context) -> None:
     """Plan a call that was caught, and write the plan."""
     from gml.verbs.plan import plan
 
+    kept: Ledger | None = ctx.meta.get(_LEDGER)
+    for item in run_ledger().inputs if kept is not None else ():
+        # The plan itself must not replace what would be read.
+        kept.claim(item)
     out: PlanOutput = ctx.meta.get(_OUTPUT) or PlanOutput(None, "text")
     out.write(plan(call.command, call.data, *call.given, **call.keywords))
