@@ -94,7 +94,7 @@ def run_pilots(
         if found and found[-1].seconds * 1.5 > left:
             break
         # Limits of time are of time that passes, on a machine that may be busy.
-        pilot = _piloted(run, source, folder, size, 2 * max(left, _LEAST_SECONDS), pass_rows)
+        pilot = _piloted(run, source, folder, size, 3 * max(left, _LEAST_SECONDS), pass_rows)
         left -= pilot.seconds
         if pilot.complete or not found:
             found.append(pilot)

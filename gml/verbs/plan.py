@@ -190,7 +190,7 @@ def _planned(
             pass_rows=source.size.rows if by_pass else 0,
         )
     except GmlError as error:
-        return _refused(draft, error, folder, source, table)
+        return _refused(draft, _in_all_rows(run, source, folder, error), folder, source, table)
     n = source.size.rows * reading.kept
     budget = budget_in_force()
     largest = max((pilot.watch.largest for pilot in pilots), key=lambda size: size[0] * size[1])
@@ -259,6 +259,15 @@ def _with_table(draft: Plan, reading: Reading, source: Source, call: _Call) -> P
         refused=refused,
         notes=tuple(notes),
     )
+
+
+def _in_all_rows(run: Run, source: Source, folder: Path, error: GmlError) -> GmlError:
+    """Return what is wrong with all rows at hand, not only with those of a pilot."""
+    try:
+        read_sample(run, source, folder, source.n_rows)
+    except GmlError as found:
+        return found
+    return error
 
 
 def _refused(draft: Plan, error: GmlError, folder: Path, source: Source, table: Any) -> Plan:
