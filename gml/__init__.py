@@ -98,6 +98,7 @@ if TYPE_CHECKING:
     from gml.verbs.mrf import mrf
     from gml.verbs.notears import notears
     from gml.verbs.pc import pc
+    from gml.verbs.plan import plan
     from gml.verbs.profile import profile
     from gml.verbs.query import query
     from gml.verbs.rake import rake
@@ -108,13 +109,11 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_LEARNING = (
-    *("average", "chowliu", "exact", "explain", "ges", "glasso", "hc", "imap", "notears", "pc"),
-)
+_LEARN = ("average", "chowliu", "exact", "explain", "ges", "glasso", "hc", "imap", "notears", "pc")
 _MODELS = ("convert", "crf", "fit_params", "impute", "maxent", "mixture", "mrf", "query", "sample")
 _ABOUT_THEM = ("compare", "draw", "indtest", "report", "score")
-_TABLES = ("check", "count", "help", "merge", "profile", "rake", "verify")
-_HOMES = {verb: f"gml.verbs.{verb}" for verb in _LEARNING + _MODELS + _ABOUT_THEM + _TABLES} | {
+_TABLES = ("check", "count", "help", "merge", "plan", "profile", "rake", "verify")
+_HOMES = {verb: f"gml.verbs.{verb}" for verb in _LEARN + _MODELS + _ABOUT_THEM + _TABLES} | {
     "Baseline": "gml.model.baseline",
     "BayesNet": "gml.model.bayesnet",
     "CPT": "gml.model.bayesnet",
@@ -268,6 +267,7 @@ __all__ = [
     "mrf",
     "notears",
     "pc",
+    "plan",
     "profile",
     "query",
     "rake",

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.counts.counter import Counter
-from gml.counts.memory import MemoryCounter
 from gml.counts.open_count_file import is_counted, open_counts
 from gml.counts.open_stream import read_or_stream
 from gml.data.alignment import levels_first, with_levels_first
@@ -42,6 +41,7 @@ from gml.gate.families import CheckedModel, rows_behind
 from gml.gate.in_intervals import in_intervals, numbers_before, repeats_before
 from gml.gate.settings import Context, MissingCells
 from gml.parameters import FOR_LABELS
+from gml.planning.watching import engine_over
 from gml.progress import reporter
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class CheckedReading:
         def lines(numbers: Collection[int]) -> Mapping[int, int]:
             return {} if path is None else _lines(numbers, dataset, path, options)
 
-        return self._of_rows(dataset, found, lines, options.na_tokens, self._uncut(dataset))
+        return self._of_rows(dataset, found, lines, options.na_tokens, self._uncut(dataset), source)
 
     def _rows_of(
         self, source: str | os.PathLike[str] | pd.DataFrame, options: ReadOptions, used: Choice
@@ -204,6 +204,7 @@ class CheckedReading:
         lines: Callable[[Collection[int]], Mapping[int, int]],
         tokens: Collection[str],
         uncut: _Uncut,
+        source: object = None,
     ) -> CheckedData:
         """Treat missing values; `lines` finds lines (from 1) by numbers of rows (from 0)."""
         _require_rows(dataset.n, self.data)
@@ -226,7 +227,7 @@ class CheckedReading:
             return {row: (number + 1, line_of.get(number)) for row, number in number_of.items()}
 
         return CheckedData(
-            MemoryCounter(aligned, threads=self.threads),
+            engine_over(aligned, source, threads=self.threads),
             replace(
                 self._context(
                     found, *_missing_cells(dataset, policy, tokens), notes, uncut.numbers

@@ -19,6 +19,7 @@ from gml.scores.registry import SCORES
 from gml.verbs.shared.data_input import Data
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.knowledge_input import Arcs, Tiers
+from gml.verbs.shared.planned_call import plannable
 from gml.verbs.shared.recording import records_keywords
 from gml.verbs.shared.rival_searches import search_by_each
 from gml.verbs.shared.score_search import (
@@ -30,6 +31,7 @@ from gml.verbs.shared.score_search import (
 from gml.verbs.shared.structural_search import search_incomplete
 
 
+@plannable("ges")
 @records_keywords
 @answers_misspelling(SCORES)
 def ges(

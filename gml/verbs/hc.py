@@ -19,6 +19,7 @@ from gml.verbs.shared.data_input import Data
 from gml.verbs.shared.graph_input import GraphLike, given_graph
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.knowledge_input import Arcs, Tiers
+from gml.verbs.shared.planned_call import plannable
 from gml.verbs.shared.recording import records_keywords
 from gml.verbs.shared.rival_searches import search_by_each
 from gml.verbs.shared.score_search import (
@@ -32,6 +33,7 @@ from gml.verbs.shared.structural_search import search_incomplete
 from gml.verbs.shared.swapped import answers_swapped
 
 
+@plannable("hc")
 @records_keywords
 @answers_swapped("start")
 @answers_misspelling(SCORES)

@@ -23,6 +23,7 @@ from gml.resources import require_memory
 from gml.verbs.shared.chosen_methods import DEFAULT_TEST, choose_test, test_of_numbers
 from gml.verbs.shared.data_input import Data, open_data
 from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.planned_call import plannable
 from gml.verbs.shared.sparse_tables import warn_of_sparse_tables
 from gml.verbs.shared.swapped import answers_swapped
 
@@ -134,6 +135,7 @@ class TestReport:
         return tests_html(self, len(self))
 
 
+@plannable("indtest")
 @answers_swapped("implied")
 @answers_misspelling(TESTS)
 def indtest(

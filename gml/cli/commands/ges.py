@@ -13,6 +13,7 @@ from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.output import GraphOutput
 from gml.cli.shared.output_options import graph_output
 from gml.cli.shared.parameter_types import NameList
+from gml.cli.shared.planning import dry_run_option
 from gml.cli.shared.search_options import (
     Tracing,
     greedy_search_options,
@@ -57,6 +58,7 @@ from gml.cli.shared.search_options import (
 @keyword_options(seed_option)
 @trace_option
 @graph_output
+@dry_run_option
 @common_options
 def command(
     data: DataRequest,

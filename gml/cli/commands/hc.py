@@ -12,6 +12,7 @@ from gml.cli.shared.data_options import DataRequest, em_data_options
 from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.output import GraphOutput
 from gml.cli.shared.output_options import graph_output
+from gml.cli.shared.planning import dry_run_option
 from gml.cli.shared.run import claim_input
 from gml.cli.shared.search_options import (
     Tracing,
@@ -48,6 +49,7 @@ from gml.cli.shared.search_options import (
 )
 @trace_option
 @graph_output
+@dry_run_option
 @common_options
 def command(
     data: DataRequest,
