@@ -3,6 +3,9 @@
 Nodes are positions in name order, sets of nodes are bits of an integer. A search looks at many
 families that differ in one parent, so scores are kept as columns: all s(child | parents ∪ {x}) for
 one child and one set of parents, computed in one batch when they are asked for.
+
+Parts of a search that run in other processes keep scores of their own. They hand over which ones
+they computed (`Computed`), so that each is counted once, wherever and however often it was.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.counts.counter import FamilyArray
-from gml.graph.bits import members, positions
+from gml.graph.bits import bits_of, members, positions
 from gml.resources import budget_in_force, require_memory
 from gml.scores.base import RESOLUTION, Score, as_score
 
@@ -38,6 +41,45 @@ _FAMILIES_AT_ONCE = 1 << 18
 _SEARCH_BYTES = 50
 
 
+class Computed:
+    """Which scores were computed: x as bits, by child and parents of a column, and families alone.
+
+    Examples
+    --------
+    >>> some, more = Computed(), Computed()
+    >>> some.add_column(0, 0b010, 0b1100)
+    >>> more.add_column(0, 0b010, 0b0100)
+    >>> more.alone |= {(0, 0b110), (1, 0)}
+    >>> some.add(more)
+    >>> len(some)
+    3
+    """
+
+    def __init__(self) -> None:
+        self.columns: dict[tuple[int, int], int] = {}
+        self.alone: set[tuple[int, int]] = set()
+
+    def add_column(self, child: int, parents: int, more: int) -> None:
+        """Add families of a child: these parents and one more."""
+        self.columns[child, parents] = self.columns.get((child, parents), 0) | more
+
+    def add(self, other: Computed) -> None:
+        """Add what was computed elsewhere."""
+        for (child, parents), more in other.columns.items():
+            self.add_column(child, parents, more)
+        self.alone |= other.alone
+
+    def __len__(self) -> int:
+        """Places of columns, and families that are in none of them."""
+        places = sum(more.bit_count() for more in self.columns.values())
+        return places + sum(not self._has(*family) for family in self.alone)
+
+    def _has(self, child: int, parents: int) -> bool:
+        return any(
+            self.columns.get((child, parents & ~(1 << x)), 0) >> x & 1 for x in members(parents)
+        )
+
+
 class LocalScores:
     """The local scores of a score, over nodes in name order."""
 
@@ -50,6 +92,8 @@ class LocalScores:
         self._room = min(_MOST_KEPT_BYTES, budget)
         self.names = sorted(score.names)
         self.computed = 0
+        self.record: Computed | None = None
+        """Where to note what is computed, if somebody wants to know."""
         self._score = as_score(score)
         position = {name: j for j, name in enumerate(score.names)}
         self._column_of = np.array([position[name] for name in self.names], dtype=np.int32)
@@ -101,6 +145,8 @@ class LocalScores:
             if self._look_up(child, parents) is None:
                 unknown.setdefault(parents.bit_count(), {})[child, parents] = None
         for some in unknown.values():
+            if self.record is not None:
+                self.record.alone.update(some)
             rows = np.array([[child, *members(given)] for child, given in some], dtype=np.int32)
             self._values.update(zip(some, self._compute(rows).tolist(), strict=True))
 
@@ -138,6 +184,8 @@ class LocalScores:
             rows[:, 0] = child
             rows[:, 1:-1] = given
             rows[:, -1] = at
+            if self.record is not None:
+                self.record.add_column(child, parents, bits_of(at.tolist()))
             open_.setdefault(len(given), []).append((column, at, rows))
             waiting += len(rows)
             if waiting > _FAMILIES_AT_ONCE:

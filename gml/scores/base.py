@@ -116,6 +116,18 @@ class DecomposableScore(ABC):
         """What should be said about the families scored so far."""
         return []
 
+    @property
+    def can_fork(self) -> bool:
+        """Whether families can be scored in forked processes as well as here."""
+        return False
+
+    def noted(self) -> Any:
+        """What remarks are made from, as a forked process hands it over."""
+        return None
+
+    def take_noted(self, noted: Any) -> None:  # noqa: B027
+        """Add what another process noted; nothing unless there are remarks."""
+
 
 def as_score(score: Score) -> DecomposableScore:
     """Return any score as one that has everything gml uses.
@@ -236,6 +248,11 @@ class FamilyScore(DecomposableScore):
         """Number of rows, weighted."""
         return self._counter.n * self._counter.unit
 
+    @property
+    def can_fork(self) -> bool:
+        """Whether the rows are in memory, which forked processes share."""
+        return self._counter.pass_rows == 0
+
     def _most_likelihoods(self, families: Sequence[Family]) -> NDArray[np.float64]:
         """The log-likelihood of each child given all other columns, which no parents can exceed."""
         children = (
@@ -311,3 +328,16 @@ class EdgePrior(DecomposableScore):
     def remarks(self) -> list[str]:
         """What should be said about the families scored so far."""
         return self._score.remarks()
+
+    @property
+    def can_fork(self) -> bool:
+        """Whether families can be scored in forked processes as well as here."""
+        return self._score.can_fork
+
+    def noted(self) -> Any:
+        """What remarks are made from."""
+        return self._score.noted()
+
+    def take_noted(self, noted: Any) -> None:
+        """Add what another process noted."""
+        self._score.take_noted(noted)
