@@ -130,13 +130,15 @@ def ges(
     run = (_ExtendedRun if extended else _Run)(local, classes, kinds, course, perturb)
     run.search("")
     restart(run, local, as_score(score), restarts=restarts, seed=seed, threads=threads)
+    # Another process may have found the best class, whose families this one does not know.
+    families = local.computed
     member = [_set(column) for column in classes.member(run.best).T]
     dag = representative(dag_of(member, local.names, score.names), knowledge)
     return SearchResult(
         graph=equivalence_class(dag, knowledge),
         dag=dag,
         score=local.total(run.best.dag),
-        families=local.computed,
+        families=families,
         steps=course.steps,
         complete=not course.stopped,
     )

@@ -122,12 +122,14 @@ def hill_climb(
     run = _Run(state, tabu, course, limits, perturb)
     run.climb("climb")
     restart(run, local, as_score(score), restarts=restarts, seed=seed, threads=threads)
+    # Another process may have found the best graph, whose families this one does not know.
+    families = local.computed
     dag = dag_of(run.best, local.names, score.names)
     return SearchResult(
         graph=dag,
         dag=dag,
         score=local.total(run.best),
-        families=local.computed,
+        families=families,
         steps=course.steps,
         complete=not course.stopped,
     )

@@ -5,7 +5,8 @@ families that differ in one parent, so scores are kept as columns: all s(child |
 one child and one set of parents, computed in one batch when they are asked for.
 
 Parts of a search that run in other processes keep scores of their own. They hand over which ones
-they computed (`Computed`), so that each is counted once, wherever and however often it was.
+they computed (`Computed`), so that each is counted once, wherever and however often it was, and may
+hand over the scores as well, so that others need not compute them again.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ Wanted = tuple[int, int, int]
 """A child, its parents, and the nodes each of which is to be an additional parent."""
 _Open = tuple[Column, NDArray[np.int64], NDArray[np.int32]]
 """A column, the places in it to be filled, and their families."""
+
+Found = list[tuple[tuple[int, int], int, Column]]
+"""Scores of columns: child and parents, which x (as bits), and s(child | parents ∪ {x})."""
 
 _MOST_KEPT_BYTES = 1 << 28
 # Bytes that a dictionary takes for a key with its sets, roughly.
@@ -218,6 +222,25 @@ class LocalScores:
     def _compute(self, rows: NDArray[np.int32]) -> Column:
         self.computed += len(rows)
         return self._score.batch(FamilyArray(self._column_of[rows]))
+
+    def found(self, computed: Computed) -> Found:
+        """Return the scores of columns that were computed, as far as they are still known."""
+        n = len(self.names)
+        some = []
+        for key, more in computed.columns.items():
+            column = self._columns.get(key)
+            if column is not None:
+                some.append((key, more, column[positions(more, n)]))
+        return some
+
+    def take(self, found: Found) -> None:
+        """Keep scores that another process found."""
+        n = len(self.names)
+        for key, more, values in found:
+            column = self._columns.get(key)
+            if column is None:
+                column = self._columns[key] = np.full(n, np.nan)
+            column[positions(more, n)] = values
 
     def make_room(self) -> None:
         """Forget everything if it is more than may be kept; columns must then be prepared again."""

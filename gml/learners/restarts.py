@@ -10,14 +10,15 @@ stream of its own; of equal graphs the first is kept. So the number of processes
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from gml.data.resampling import stream
 from gml.kernel.processes import with_workers, worth_forking
-from gml.learners.local_scores import Computed, LocalScores
+from gml.learners.local_scores import Computed, Found, LocalScores
 from gml.learners.search import Course, Step
 from gml.progress import reporter
 from gml.resources import available_threads
@@ -25,6 +26,9 @@ from gml.scores.base import DecomposableScore
 
 AT_A_TIME = 3
 """Restarts that may run at once. With more, each knows less of the others, and the end is worse."""
+
+# Of how many restarts scores are handed on with the next: most reach the other workers so.
+_HANDED_ON = AT_A_TIME
 
 
 class Climber(Protocol):
@@ -46,10 +50,11 @@ class _Best(NamedTuple):
 
 
 class _Item(NamedTuple):
-    """A restart to be done: its number, and where it begins."""
+    """A restart to be done: its number, where it begins, and scores that others found lately."""
 
     number: int
     start: _Best
+    found: list[Found]
 
 
 class _Restarted(NamedTuple):
@@ -60,6 +65,7 @@ class _Restarted(NamedTuple):
     told: list[Step]
     stopped: bool
     computed: Computed
+    found: Found
     noted: Any
 
 
@@ -78,15 +84,16 @@ def restart(
     course, first_computed = climber.course, local.computed
     # bests[k] is the best of what there was before, and of the first k restarts.
     bests = [_Best(climber.best, climber.best_score)]
-    computed = Computed()
+    computed, lately = Computed(), deque[Found](maxlen=_HANDED_ON)
     workers = (threads or available_threads()) if score.can_fork else 1
-    run = _restarting(climber, local, score, seed)
+    run = _restarting(climber, local, score, seed, workers)
     with reporter().counting("restarts", restarts) as count:
-        for found in _several(run, _items(bests, restarts, course), restarts, workers):
+        for found in _several(run, _items(bests, lately, restarts, course), restarts, workers):
             best = found.best if found.best.score > bests[-1].score else bests[-1]
             bests.append(best)
             course.take(found.steps, found.told, stopped=found.stopped)
             computed.add(found.computed)
+            lately.append(found.found)
             score.take_noted(found.noted)
             count(len(bests) - 1, f"best score {best.score * local.resolution:.2f}")
     climber.best, climber.best_score = bests[-1]
@@ -94,24 +101,31 @@ def restart(
     local.computed = first_computed + len(computed)
 
 
-def _items(bests: list[_Best], restarts: int, course: Course) -> Iterator[_Item]:
+def _items(
+    bests: list[_Best], lately: deque[Found], restarts: int, course: Course
+) -> Iterator[_Item]:
     for number in range(restarts):
         if course.out_of_time():
             return
-        yield _Item(number, bests[max(0, number - AT_A_TIME + 1)])
+        yield _Item(number, bests[max(0, number - AT_A_TIME + 1)], list(lately))
 
 
-def _restarting(climber: Climber, local: LocalScores, score: DecomposableScore, seed: int) -> Any:
+def _restarting(
+    climber: Climber, local: LocalScores, score: DecomposableScore, seed: int, workers: int
+) -> Callable[[_Item], _Restarted]:
     course = climber.course
 
     def run(item: _Item) -> _Restarted:
         told: list[Step] = []
         climber.best, climber.best_score = item.start
+        for found in item.found:
+            local.take(found)
         climber.course, local.record = course.apart(told), Computed()
         climber.climb_again(stream(seed, item.number), f"restart {item.number + 1}")
         best = _Best(climber.best, climber.best_score)
-        own = climber.course
-        return _Restarted(best, own.steps, told, own.stopped, local.record, score.noted())
+        own, computed = climber.course, local.record
+        found = local.found(computed) if workers > 1 else []
+        return _Restarted(best, own.steps, told, own.stopped, computed, found, score.noted())
 
     return run
 

@@ -111,3 +111,12 @@ def test_families_are_counted_once():
     more.alone |= {(0, 0b0110), (0, 0b1000)}
     computed.add(more)
     assert len(computed) == 3
+
+
+@pytest.mark.parametrize("learn", LEARNERS[:2])
+def test_a_best_graph_of_another_process_does_not_count_twice(learn, shared, always_forking):
+    model = gml.read_model(shared / "data" / "networks" / "insurance.bif")
+    counter = gml.MemoryCounter(gml.sample(model, 500, seed=1), threads=1)
+    one, two = (learn(gml.SCORES["bic"](counter), restarts=12, threads=k) for k in (1, 2))
+    assert np.array_equal(one.graph.marks, two.graph.marks)
+    assert result_facts(one) == result_facts(two)
