@@ -44,7 +44,7 @@ from gml.learners.ges_operators import (
     Phase,
     Turning,
 )
-from gml.learners.local_scores import LocalScores
+from gml.learners.local_scores import LocalScores, expect_pairs
 from gml.learners.restarts import restart
 from gml.learners.search import (
     Course,
@@ -120,6 +120,7 @@ def ges(
     if extended and set(phases) != set(PHASES):
         raise UsageError(f"{parameter('extended')} needs all of {', '.join(PHASES)}")
     require_whole(0, restarts=restarts, perturb=perturb)
+    expect_pairs(score)
     knowledge = limited_knowledge(score, knowledge)
     limits = Limits.of(score, max_parents, knowledge)
     local = LocalScores(score, max_memory)

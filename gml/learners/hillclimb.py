@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -33,7 +33,7 @@ from gml.graph.extension import consistent_extension, equivalent_with
 from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
 from gml.learners.checked_input import limited_knowledge
-from gml.learners.local_scores import LocalScores, Units
+from gml.learners.local_scores import LocalScores, Units, Wanted, expect_pairs
 from gml.learners.restarts import restart
 from gml.learners.search import (
     Course,
@@ -49,6 +49,8 @@ from gml.scores.base import Score, as_score
 _NEVER = -(1 << 61)
 # Legal moves gain more than this; two illegal ones can be added without overflow.
 _LEGAL = -(1 << 60)
+# Parents that a child is expected to get one after the other, where it pays to look ahead.
+_LIKELY = 2
 _ADD, _DELETE, _REVERSE = range(3)
 _MOVES = ("add", "delete", "reverse")
 
@@ -114,6 +116,7 @@ def hill_climb(
     ('dag', 7, 7)
     """
     require_whole(0, tabu=tabu, restarts=restarts, perturb=perturb)
+    expect_pairs(score)
     knowledge = limited_knowledge(score, knowledge)
     limits = Limits.of(score, max_parents, knowledge)
     local = LocalScores(score, max_memory)
@@ -250,11 +253,27 @@ class _State:
             # All candidates at once: if the edge is added, all of them are needed next.
             wanted.append((y, given, self._may_be_parent[y] & ~given))
         self.local.make_room()
+        self.local.expect(self._likely)
         self.local.prepare(some for some, more in zip(wanted, able, strict=True) if more)
         return [
             self._most_gained(y, given, more) if more else 0
             for (y, given, _), more in zip(wanted, able, strict=True)
         ]
+
+    def _likely(self) -> Iterator[Wanted]:
+        """Columns that are wanted after the best additions: of one parent to each child, of two."""
+        best: list[tuple[int, int, list[int]]] = []
+        for y in range(self.n):
+            gains = np.where(self._edge[:, y], 0, self._change[:, y])
+            few = np.argsort(-gains, kind="stable")[:_LIKELY].tolist()
+            some = [x for x in few if gains[x] > 0]
+            if some:
+                best.append((-int(gains[some[0]]), y, some))
+        for depth in range(1, _LIKELY + 1):
+            for _, y, some in sorted(best):
+                given = self.parents[y] | bits_of(some[:depth])
+                if len(some) >= depth and given.bit_count() < self._limits.max_parents:
+                    yield y, given, self._may_be_parent[y] & ~given
 
     def _most_gained(self, y: int, given: int, more: int) -> int:
         then = self.local.with_one(y, given, positions(more, self.n))
@@ -317,6 +336,7 @@ class _State:
             wanted.append((y, self.parents[y], more))
         self._score = None
         self.local.make_room()
+        self.local.expect(self._likely)
         self.local.prepare(wanted)
         for y, given, more in wanted:
             now = self.local.value(y, given)

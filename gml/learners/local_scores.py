@@ -12,12 +12,12 @@ hand over the scores as well, so that others need not compute them again.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.counts.counter import FamilyArray
+from gml.counts.counter import Family, FamilyArray
 from gml.graph.bits import bits_of, members, positions
 from gml.resources import budget_in_force, require_memory
 from gml.scores.base import RESOLUTION, Score, as_score
@@ -43,6 +43,12 @@ _FAMILIES_AT_ONCE = 1 << 18
 # Bytes that a search holds per pair: the score of one as the parent of the other, its gain, and
 # whether it is allowed.
 _SEARCH_BYTES = 50
+
+
+def expect_pairs(score: Score) -> None:
+    """Say that a search will want to know each column given each other one."""
+    nodes = range(len(score.names))
+    as_score(score).expect(lambda: ((y, (x,)) for y in nodes for x in range(y)))
 
 
 class Computed:
@@ -99,6 +105,7 @@ class LocalScores:
         self.record: Computed | None = None
         """Where to note what is computed, if somebody wants to know."""
         self._score = as_score(score)
+        self._is_dear = self._score.pass_rows > 0
         position = {name: j for j, name in enumerate(score.names)}
         self._column_of = np.array([position[name] for name in self.names], dtype=np.int32)
         self._values: dict[tuple[int, int], float] = {}
@@ -241,6 +248,20 @@ class LocalScores:
             if column is None:
                 column = self._columns[key] = np.full(n, np.nan)
             column[positions(more, n)] = values
+
+    def expect(self, likely: Callable[[], Iterable[Wanted]]) -> None:
+        """Say which columns may be wanted soon, the likeliest first; nothing is computed yet."""
+        if not self._is_dear:
+            return
+        column_of = self._column_of.tolist()
+
+        def families() -> Iterator[Family]:
+            for child, parents, more in likely():
+                given = tuple(column_of[x] for x in members(parents))
+                for x in members(more):
+                    yield column_of[child], (*given, column_of[x])
+
+        self._score.expect(families)
 
     def make_room(self) -> None:
         """Forget everything if it is more than may be kept; columns must then be prepared again."""

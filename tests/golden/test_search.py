@@ -173,5 +173,5 @@ def test_restarts_reach_the_optimum_that_integer_programming_proved(shared, netw
     optimum = expected.get("optimum, 3 parents")
     if network == "alarm":
         optimum = _published(shared, "alarm-opt")[1]
-    found = hill_climb(_score(path, "bic"), tabu=10, restarts=50)
+    found = hill_climb(_score(path, "bic"), tabu=10, restarts=100)
     assert found.score == pytest.approx(optimum, abs=1e-4)
