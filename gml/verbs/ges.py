@@ -133,6 +133,7 @@ def ges(
                 restarts=restarts,
                 perturb=perturb,
                 seed=seed,
+                threads=threads,
                 deadline=search.deadline,
                 trace=told,
             )

@@ -134,6 +134,7 @@ def hc(
                 restarts=restarts,
                 perturb=perturb,
                 seed=seed,
+                threads=threads,
                 deadline=search.deadline,
                 trace=told,
             )
