@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from gml.data.dataset import Dataset, Variable, code_type, missing_mask
 from gml.data.row_groups import equal_cells
+from gml.kernel.label_groups import LabelGroups, grouped
 from gml.name_order import NameOrder
 from gml.resources import require_memory
 from gml.stopping import check_stopped
@@ -92,6 +93,16 @@ class MixtureRows:
         """Where the levels of each label begin, when all have one more for what is missing."""
         sizes = [len(variable.levels or ()) + 1 for variable in self.labels]
         return np.concatenate([[0], np.cumsum(sizes)])[:-1].astype(np.int64)
+
+    @functools.cached_property
+    def table_ends(self) -> NDArray[np.int64]:
+        """The last row of the table of each label, for what is missing."""
+        return np.append(self.offsets[1:], self.n_table_rows)[: len(self.offsets)] - 1
+
+    @functools.cached_property
+    def groups(self) -> LabelGroups:
+        """The labels, several to a code."""
+        return grouped(self.codes, self.offsets)
 
     @functools.cached_property
     def n_table_rows(self) -> int:
