@@ -251,6 +251,8 @@ class MixtureProblem:
 
 def collapse_in_words(parameters: MixtureParameters, rows: MixtureRows, k: int) -> str:
     """Say which class collapsed: how many rows it has, and where it is."""
+    if len(parameters.covariances) < len(parameters.shares):
+        return "classes that share a covariance without volume"
     held = parameters.shares[k] * rows.n
     size = counted(max(1, round(held)), "row")
     where = parameters.means[k] * rows.scale + rows.centre
@@ -305,7 +307,9 @@ class _Pass:
         try:
             return densities_of(parameters.means, parameters.covariances, block.observed)
         except np.linalg.LinAlgError:
-            raise Collapsed("a class whose covariance is that of no distribution") from None
+            least = np.linalg.eigvalsh(parameters.covariances)[:, 0]
+            which = int(np.argmin(least))
+            raise Collapsed(collapse_in_words(parameters, self._rows, which)) from None
 
     def _part(self, block: Block) -> _Part:
         check_stopped()
