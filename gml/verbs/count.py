@@ -93,9 +93,9 @@ def count(
     wanted = _Wanted.of(pairs, triples, _several(graph), _several(implied), sets)
     where = place(name_of(data, "the data"))
     if isinstance(data, Dataset | Counter):
-        options = options_for(data, reading)
+        options = options_for(data, reading, threads=threads)
     else:
-        options = options_for(data, declaring(reading, wanted.declared))
+        options = options_for(data, declaring(reading, wanted.declared), threads=threads)
     options = replace(options, digest=True)
     # Missing cells are counted before they are gone.
     raw = rows_of(data, replace(options, missing="available"), used=wanted.columns)
