@@ -204,13 +204,14 @@ def name_of(data: object, otherwise: str) -> str:
     return str(os.fspath(data)) if is_path(data) else otherwise
 
 
-def options_for(data: Data, reading: ReadingKeywords) -> ReadOptions:
+def options_for(data: Data, reading: ReadingKeywords, *, threads: int | None = None) -> ReadOptions:
     """Return the reading options that keywords mean, if they fit the data."""
     given = given_keywords(reading)
     _require_data(data)
+    require_whole(1, threads=threads)
     if isinstance(data, Dataset | Counter):
         _refuse_reading(given, data)
-    return replace(reading_options(**reading), digest=wants_digest(data))
+    return replace(reading_options(**reading), digest=wants_digest(data), threads=threads)
 
 
 def rows_of(data: Data, options: ReadOptions, *, used: Choice | None = None) -> Dataset:
@@ -247,7 +248,7 @@ def _read(
     if is_counted(data):
         given = given_keywords(reading)
         return open_counts(data, options, given=given, used=used, threads=threads)
-    options = replace(options, **offers, digest=wants_digest(data))
+    options = replace(options, **offers, digest=wants_digest(data), threads=threads)
     return open_rows(data, options, used=used, threads=threads)
 
 
