@@ -6,10 +6,10 @@ import os
 from typing import TYPE_CHECKING
 
 from gml.counts.counter import Counter
-from gml.counts.open_stream import open_stream
+from gml.counts.open_stream import read_or_stream
 from gml.data.columns import Choice
-from gml.data.options import SPARK, STREAM, ReadOptions
-from gml.data.reading import read_dataset
+from gml.data.dataset import Dataset
+from gml.data.options import SPARK, ReadOptions
 from gml.errors import CannotAnswer, parameter
 from gml.planning.watching import engine_over
 
@@ -27,6 +27,7 @@ def open_rows(
     """Return the engine that the options ask for, over the columns used."""
     if options.engine == SPARK:
         raise CannotAnswer(f"{parameter('engine', SPARK)} is not part of this build")
-    if options.engine == STREAM:
-        return open_stream(data, options, used=used, threads=threads)
-    return engine_over(read_dataset(data, options, used=used), data, threads=threads)
+    found = read_or_stream(data, options, used=used, threads=threads)
+    if isinstance(found, Dataset):
+        return engine_over(found, data, threads=threads)
+    return found
