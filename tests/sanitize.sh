@@ -44,6 +44,9 @@ for instructions in $offered; do
         tests/property/test_statistics.py tests/property/test_permutation.py \
         tests/property/test_row_probability.py tests/property/test_sampling.py tests/unit/test_sample.py \
         tests/property/test_gibbs.py tests/property/test_neighbourhoods.py \
-        tests/property/test_block_regressions.py \
+        tests/property/test_block_regressions.py tests/property/test_completion.py \
+        tests/property/test_missing_parts.py tests/property/test_mixture_rows.py \
+        tests/property/test_pair_sums.py tests/property/test_gram.py \
+        tests/property/test_precision_step.py tests/property/test_chain_field.py \
         tests/unit/test_reading.py tests/unit/test_regressions.py tests/unit/test_independence.py
 done

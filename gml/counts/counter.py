@@ -11,7 +11,7 @@ import functools
 import itertools
 import math
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -125,6 +125,12 @@ class Counter(NumberQuestions):
         Where it is not 0, few large batches are faster than many small ones.
         """
         return 0
+
+    def expect(self, likely: Callable[[], Iterable[TableSet]]) -> None:
+        """Hear of tables that may be asked for soon, the likeliest first.
+
+        Where a pass is dear, the next one may count them too. Answers are the same.
+        """
 
     # ------------------------------------------------------------------ what follows
 

@@ -22,15 +22,16 @@ Each chain draws from its own stream, spawned from one seed, so threads change n
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
-from gml.counts.counter import FamilyArray
+from gml.counts.counter import Family, FamilyArray
 from gml.errors import CannotAnswer, UsageError, parameter
 from gml.graph.bits import members
 from gml.graph.knowledge import Knowledge
@@ -207,6 +208,7 @@ class _Model:
         self._deadline = deadline
         self.n = n = len(choices.names)
         self.families = 0
+        self._chosen: list[list[int]] = []
         chosen = [self._candidates(x, limit) for x in range(n)]
         required = [list(members(choices.required[x])) for x in range(n)]
         most = [min(choices.most[x], len(chosen[x])) for x in range(n)]
@@ -217,11 +219,12 @@ class _Model:
         hint = f"; limit {parameter('max_parents')} or {parameter('candidates')}"
         require_memory(need, budget, f"{n_sets:,} sets of parents and {chains} chains", hint)
         sets, logs = [], []
+        self._chosen = [[*required[x], *chosen[x]] for x in range(n)]
         for x in range(n):
             found = self._sets(x, required[x], chosen[x], most[x])
             sets.append(found[0])
             logs.append(found[1])
-        both = [[*required[x], *chosen[x]] for x in range(n)]
+        both = self._chosen
         self.candidates = np.array([y for some in both for y in some], dtype=np.int32)
         self.candidate_starts = np.cumsum([0, *map(len, both)], dtype=np.int64)
         self.sets = np.concatenate(sets)
@@ -237,7 +240,19 @@ class _Model:
             )
         self.families += len(rows)
         reporter().status(f"scoring sets of parents: {self.families:,}", self.families)
+        self._score.expect(self._likely)
         return self._score.batch(FamilyArray(self._choices.order[rows]))
+
+    def _likely(self) -> Iterator[Family]:
+        """The families to be scored: pairs until candidates are chosen, then by size."""
+        column = self._choices.order.tolist()
+        if not self._chosen:
+            yield from ((column[y], (column[x],)) for y in range(self.n) for x in range(y))
+        for size in range(1, 1 + max(map(len, self._chosen), default=0)):
+            for x, some in enumerate(self._chosen):
+                if size <= self._choices.most[x] + self._choices.required[x].bit_count():
+                    for parents in itertools.combinations(some, size):
+                        yield column[x], tuple(column[y] for y in parents)
 
     def _candidates(self, x: int, limit: int | None) -> list[int]:
         """The free candidates of x, by name: those that tell most about it on their own."""

@@ -11,6 +11,7 @@ of rows in a configuration, those that have the child and the labels. Any other 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,6 +120,21 @@ class FittableScore(DecomposableScore):
     def limited(self, knowledge: Knowledge) -> Knowledge:
         """Add what the score demands of graphs to what is known."""
         return self._score.limited(knowledge)
+
+    @property
+    def can_fork(self) -> bool:
+        """Whether families can be scored in forked processes as well as here."""
+        return self._score.can_fork
+
+    def noted(self) -> Any:
+        """The families that cannot be fitted, and what the score itself noted."""
+        return self._excluded, self._score.noted()
+
+    def take_noted(self, noted: Any) -> None:
+        """Add what another process noted."""
+        excluded, others = noted
+        self._excluded |= excluded
+        self._score.take_noted(others)
 
     def remarks(self) -> list[str]:
         """Name the families that cannot be fitted to what was seen."""

@@ -21,6 +21,7 @@ from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.knowledge_input import Arcs, Tiers
 from gml.verbs.shared.planned_call import plannable
 from gml.verbs.shared.recording import records_keywords
+from gml.verbs.shared.rival_searches import search_by_each
 from gml.verbs.shared.score_search import (
     OpenSearch,
     ReadSearch,
@@ -65,7 +66,8 @@ def hc(
     data
         A path, a DataFrame, a Dataset or a Counter; or a score of your own.
     score
-        One of `gml.SCORES`, `bic` by default.
+        One of `gml.SCORES`, `bic` by default; or `bic-either`, for the better of the graphs by
+        `bic-dg` and `bic-cg`.
     edge_penalty
         Nats that each edge costs.
     max_parents
@@ -132,6 +134,7 @@ def hc(
                 restarts=restarts,
                 perturb=perturb,
                 seed=seed,
+                threads=threads,
                 deadline=search.deadline,
                 trace=told,
             )
@@ -146,6 +149,17 @@ def hc(
                 seed=seed,
                 threads=threads,
                 start=begin,
+                trace=told,
+            )
+        if request.rivals:
+            return search_by_each(
+                request,
+                learn,
+                knowledge=knowledge,
+                require=require,
+                forbid=forbid,
+                tiers=tiers,
+                start=None if begin is None else begin.graph,
                 trace=told,
             )
         search = request.open(knowledge, require, forbid, tiers)

@@ -14,7 +14,12 @@ from gml.cli.shared.output import GraphOutput
 from gml.cli.shared.output_options import graph_output
 from gml.cli.shared.parameter_types import NameList
 from gml.cli.shared.planning import dry_run_option
-from gml.cli.shared.search_options import Tracing, restart_options, search_options, trace_option
+from gml.cli.shared.search_options import (
+    Tracing,
+    greedy_search_options,
+    restart_options,
+    trace_option,
+)
 
 
 @click.command(
@@ -32,7 +37,7 @@ from gml.cli.shared.search_options import Tracing, restart_options, search_optio
     "Exit code 5: stopped by --max-seconds; the best graph so far was written.",
 )
 @em_data_options
-@search_options
+@greedy_search_options
 @keyword_options(
     click.option(
         "--phases",

@@ -16,8 +16,8 @@ from gml.cli.shared.planning import dry_run_option
 from gml.cli.shared.run import claim_input
 from gml.cli.shared.search_options import (
     Tracing,
+    greedy_search_options,
     restart_options,
-    search_options,
     tabu_option,
     trace_option,
 )
@@ -37,7 +37,7 @@ from gml.cli.shared.search_options import (
     "Exit code 5: stopped by --max-seconds; the best graph so far was written.",
 )
 @em_data_options
-@search_options
+@greedy_search_options
 @tabu_option
 @restart_options
 @click.option(

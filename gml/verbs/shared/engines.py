@@ -28,6 +28,4 @@ def open_rows(
     if options.engine == SPARK:
         raise CannotAnswer(f"{parameter('engine', SPARK)} is not part of this build")
     found = read_or_stream(data, options, used=used, threads=threads)
-    if isinstance(found, Dataset):
-        return engine_over(found, data, threads=threads)
-    return found
+    return engine_over(found, data, threads=threads) if isinstance(found, Dataset) else found
