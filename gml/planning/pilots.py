@@ -22,7 +22,7 @@ Run = Callable[[Any, float], Any]
 """Runs the command on data, for so many seconds at most where it can be stopped."""
 
 _FIRST, _FACTOR, _MOST = 500, 4, 32_000
-_SECONDS = 1.2
+_SECONDS = 1.5
 _LEAST_SECONDS = 0.3
 
 
@@ -79,7 +79,7 @@ def run_pilots(
 ) -> list[Pilot]:
     """Run the command on more and more rows, but on no more than half of them.
 
-    The first time does not count, as code is loaded then.
+    There are two at least, unless the first could not finish.
     """
     most = max(1, min(source.n_rows, most, -(-source.size.rows // 2)))
     sizes = [min(_FIRST, -(-most // _FACTOR))]
@@ -87,15 +87,17 @@ def run_pilots(
         sizes.append(sizes[-1] * _FACTOR)
     found: list[Pilot] = []
     left = _SECONDS
-    if _piloted(run, source, folder, sizes[0], left, pass_rows).seconds > _LEAST_SECONDS:
-        left = _LEAST_SECONDS
     for size in sizes:
         check_stopped()
-        if found and found[-1].seconds * 1.5 > left:
+        if len(found) > 1 and found[-1].seconds * 1.5 > left:
             break
         # Limits of time are of time that passes, on a machine that may be busy.
-        pilot = _piloted(run, source, folder, size, 3 * max(left, _LEAST_SECONDS), pass_rows)
+        most_seconds = 3 * max(left, _LEAST_SECONDS)
+        pilot = _piloted(run, source, folder, size, most_seconds, pass_rows)
         left -= pilot.seconds
+        if not found and pilot.complete and pilot.seconds < _LEAST_SECONDS:
+            # The first time, code is loaded too.
+            pilot = _piloted(run, source, folder, size, most_seconds, pass_rows)
         if pilot.complete or not found:
             found.append(pilot)
         if not pilot.complete:

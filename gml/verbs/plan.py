@@ -39,8 +39,6 @@ _SEARCHES = ("average", "exact", "ges", "hc", "imap", "pc")
 """What these ask depends on what they find."""
 PLANNED = tuple(sorted((*_SEARCHES, "check", "chowliu", "count", "fit-params", "indtest", "score")))
 """The commands that can be planned."""
-_STREAMED = tuple(name for name in PLANNED if name != "check")
-"""The commands whose rows need not be in memory."""
 _ALIASES = {"chow_liu": "chowliu", "fit": "fit-params"}
 
 _OF_ENGINES = ("engine", "spool", "spool_keep", "master")
@@ -134,7 +132,9 @@ class _Call:
             how = dict(options)
             if self.command in _STOPPABLE and seconds > 0:
                 how["max_seconds"] = seconds
-            if not isinstance(data, str):
+            if isinstance(data, str):
+                how["engine"] = MEMORY
+            else:
                 how = {name: value for name, value in how.items() if name not in KEYWORDS}
             return verb(data, *self.given, threads=1, **how)
 
@@ -245,7 +245,7 @@ def _with_table(draft: Plan, reading: Reading, source: Source, call: _Call) -> P
             f"the codes would take {format_size(memory.codes)}, more than "
             f"{parameter('max_memory')} allows ({format_size(budget)})"
         )
-        if draft.command in _STREAMED and call.options.get("engine") in (None, AUTO):
+        if call.options.get("engine") in (None, AUTO) and not source.is_read:
             engine = STREAM
             notes.append(f"{reason}: they go to a file ({parameter('engine', STREAM)})")
         else:

@@ -278,7 +278,7 @@ def test_a_pilot_that_cannot_finish_leaves_the_end_open(monkeypatch):
     class Unfinished:
         complete = False
 
-    def stopped(data, *, threads, max_seconds=None):
+    def stopped(data, *, threads, engine, max_seconds=None):
         engine_over(gml.read(str(data)), data, threads=threads).pair_statistics(
             np.array([[0, 1]], dtype=np.int32)
         )

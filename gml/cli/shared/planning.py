@@ -66,8 +66,9 @@ def write_planned(call: PlannedCall, ctx: click.Context) -> None:
     from gml.verbs.plan import plan
 
     kept: Ledger | None = ctx.meta.get(_LEDGER)
-    for item in run_ledger().inputs if kept is not None else ():
+    if kept is not None:
         # The plan itself must not replace what would be read.
-        kept.claim(item)
+        for item in run_ledger().inputs:
+            kept.claim(item)
     out: PlanOutput = ctx.meta.get(_OUTPUT) or PlanOutput(None, "text")
     out.write(plan(call.command, call.data, *call.given, **call.keywords))
