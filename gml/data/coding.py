@@ -68,7 +68,7 @@ def build_dataset(
             variables.append(Variable(name, None))
             coded.append(column.cells)
             continue
-        found = _code_column(name, column, options, settled.get(name), weights, where)
+        found = code_column(name, column, options, settled.get(name), weights, where)
         variables.append(Variable(name, found.levels))
         coded.append(found.codes)
         uncut[-1] = found.codes if found.uncut is None else found.uncut
@@ -86,7 +86,7 @@ def build_dataset(
         kept = weights > 0 if unweighed is None else (weights > 0) | unweighed
         dataset = dataset.rows(kept)
         unweighed = None if unweighed is None else unweighed[kept]
-        warn_of_levels_without_weight(dataset, _free_levels(variables, options))
+        warn_of_levels_without_weight(dataset, free_levels(variables, options))
     missing = count_missing(dataset, options.missing, options.na_tokens)
     origin = Origin(
         dataset.n,
@@ -143,7 +143,7 @@ def _unweighed(
     return gaps if gaps.any() else None
 
 
-def _free_levels(variables: Sequence[Variable], options: ReadOptions) -> dict[str, frozenset[str]]:
+def free_levels(variables: Sequence[Variable], options: ReadOptions) -> dict[str, frozenset[str]]:
     """Return, by column, the levels that stand for nothing but cells of the table."""
     found = {}
     for variable in variables:
@@ -155,7 +155,7 @@ def _free_levels(variables: Sequence[Variable], options: ReadOptions) -> dict[st
     return found
 
 
-class _Coded(NamedTuple):
+class Coded(NamedTuple):
     """Levels in order, the codes of the cells, the cut points if numbers were cut, the numbers.
 
     `quantiles` says into how many intervals they were to be cut, if quantiles were to say where;
@@ -170,30 +170,36 @@ class _Coded(NamedTuple):
     uncut: NDArray[np.float64] | None = None
 
 
-def _code_column(
+def code_column(
     name: str,
     column: CsvColumn,
     options: ReadOptions,
     settled: Binning | None,
     weights: NDArray[np.int64] | None,
     where: str,
-) -> _Coded:
+    *,
+    names_rows: bool = True,
+) -> Coded:
+    """Settle the levels of a column of labels, and code its cells.
+
+    With `names_rows`, a message about a cell names its row: the cells are those of the table.
+    """
     assert column.cells is not None
     intervals = options.declared_intervals(name)
     if intervals is not None:
-        return _place_in_intervals(name, column, intervals, options, weights, where)
+        return _place_in_intervals(name, column, intervals, options, weights, where, names_rows)
     cut = cut_column(name, column, options)
     if cut is not None:
         return _cut_numbers(cut.numbers, settled or cut.binning, weights)
     if options.declared_levels(name) is not None:
-        return _Coded(tuple(column.labels), column.cells)
+        return Coded(tuple(column.labels), column.cells)
     expected = options.expected_levels(name)
     others = [label for label in column.labels if label not in expected]
     levels = (*expected, *order_levels(others, decimal=options.decimal))
     if list(levels) != column.labels:
         rank = {level: code for code, level in enumerate(levels)}
         kernel.active().recode(column.cells, [rank[label] for label in column.labels])
-    return _Coded(levels, column.cells)
+    return Coded(levels, column.cells)
 
 
 def _place_in_intervals(
@@ -203,7 +209,8 @@ def _place_in_intervals(
     options: ReadOptions,
     weights: NDArray[np.int64] | None,
     where: str,
-) -> _Coded:
+    names_rows: bool,
+) -> Coded:
     """Code a column whose cells name intervals, or are numbers that lie in them.
 
     Where levels are expected rather than declared, any other value becomes a level after them.
@@ -233,9 +240,10 @@ def _place_in_intervals(
         row = int(np.argmax(wrong))
         cell = column.cells[row]
         value = repr(float(cell)) if column.kind == NUMBERS else column.labels[int(cell)]
+        of_row = f" data row {row + 1}:" if names_rows else ""
         raise DataError(
-            f"{where}: data row {row + 1}: column {quote(name)}: {undeclared(value, levels)}, and "
-            "it is not a number within them"
+            f"{where}:{of_row} column {quote(name)}: {undeclared(value, levels)}, and it is not a "
+            "number within them"
         )
     levels = (*levels, *order_levels(list(others), decimal=options.decimal))
     code = {level: k for k, level in enumerate(levels)}
@@ -243,12 +251,12 @@ def _place_in_intervals(
     lookup = np.array([code.get(label, 0) for label in labels], dtype=narrow)
     result: NDArray[Any] = lookup[places] if len(lookup) else np.zeros(len(gaps), dtype=narrow)
     result[gaps] = np.iinfo(narrow).max
-    return _Coded(levels, result, numbers=numbers, uncut=uncut)
+    return Coded(levels, result, numbers=numbers, uncut=uncut)
 
 
 def _cut_numbers(
     numbers: NDArray[np.float64], binning: Binning, weights: NDArray[np.int64] | None
-) -> _Coded:
+) -> Coded:
     present = ~np.isnan(numbers)
     values, inverse = np.unique(numbers[present], return_inverse=True)
     times = None if weights is None else weights[present]
@@ -270,4 +278,4 @@ def _cut_numbers(
     result[~present] = np.iinfo(narrow).max
     quantiles = binning.bins if binning.method == "quantile" else 0
     found = NumberValues(values[seen], counts[seen])
-    return _Coded(levels, result, cuts, found, quantiles, numbers)
+    return Coded(levels, result, cuts, found, quantiles, numbers)

@@ -141,21 +141,21 @@ class Intervals:
     def __init__(self, levels: Sequence[str]) -> None:
         cuts = cuts_of_levels(levels)
         assert cuts is not None
-        self._cuts = np.array(cuts, dtype=np.float64)
+        self.cuts = np.array(cuts, dtype=np.float64)
         self._codes = {level: code for code, level in enumerate(levels)}
         self.names = interval_levels(cuts)
         """All intervals between the cuts; one that no row had may not be among the levels."""
 
     def places_of(self, numbers: NDArray[np.float64]) -> NDArray[np.intp]:
         """Return, for each number, which of the intervals it lies in."""
-        return np.searchsorted(self._cuts, numbers, side="right")
+        return np.searchsorted(self.cuts, numbers, side="right")
 
     def name_of(self, text: str, decimal: str = ".") -> str | None:
         """Return the interval that a text names, or that it lies in as a number."""
         if text in self._codes:
             return text
         number = number_of(text, decimal)
-        return None if number is None else self.names[bisect.bisect_right(self._cuts, number)]
+        return None if number is None else self.names[bisect.bisect_right(self.cuts, number)]
 
     def code_of(self, text: str, decimal: str = ".") -> int | None:
         """Return the code of that interval, if it is among the levels."""

@@ -52,19 +52,25 @@ def warn_of_levels_without_weight(
     dataset: Dataset, candidates: Mapping[str, Collection[str]]
 ) -> None:
     """Name the levels among the candidates that no row has, as those that had them weigh 0."""
-    columns = []
+    unseen = {}
     for variable, column in zip(dataset.variables, dataset.columns, strict=True):
-        found = candidates.get(variable.name)
-        if variable.levels is None or not found:
-            continue
-        occurs = np.bincount(column, minlength=len(variable.levels)) > 0
-        alone = [
-            level
-            for level, seen in zip(variable.levels, occurs[: len(variable.levels)], strict=True)
-            if not seen and level in found
-        ]
+        if variable.levels is not None and candidates.get(variable.name):
+            occurs = np.bincount(column, minlength=len(variable.levels)) > 0
+            unseen[variable.name] = [
+                level for level, seen in zip(variable.levels, occurs, strict=False) if not seen
+            ]
+    tell_levels_without_weight(unseen, candidates)
+
+
+def tell_levels_without_weight(
+    unseen: Mapping[str, Sequence[str]], candidates: Mapping[str, Collection[str]]
+) -> None:
+    """Name the same, given the levels of columns that no row has."""
+    columns = []
+    for name, levels in unseen.items():
+        alone = [level for level in levels if level in candidates.get(name, ())]
         if alone:
-            columns.append(f"{listing(alone)} of column {quote(variable.name)}")
+            columns.append(f"{listing(alone)} of column {quote(name)}")
     if columns:
         reporter().warn(f"levels that only rows of weight 0 have: {_shortened(columns)}")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -78,27 +78,14 @@ def apply_missing_policy(
     }
     numbers = [dataset.names[j] for j in gaps if dataset.variables[j].is_continuous]
     if policy == "level" and numbers:
-        has = "has numbers" if len(numbers) == 1 else "have numbers"
-        raise UsageError(
-            f"{parameter('missing', 'level')} is for labels, and {listing(numbers)} {has}, with "
-            f"missing values among them; choose {parameter('missing', 'drop')}"
-        )
+        raise numbers_have_no_level(numbers)
     if not gaps and not unweighed:
         return dataset
     if policy == "error":
-        names = dataset.names
-        per_column = ", ".join(
-            f"{quote(names[j])} {np.count_nonzero(gaps[j])}" for j in islice(gaps, _MOST_NAMED)
+        found = {dataset.names[j]: int(np.count_nonzero(mask)) for j, mask in gaps.items()}
+        raise refused_gaps(
+            found, where, numbers, offer_available=offer_available, offer_em=offer_em
         )
-        if len(gaps) > _MOST_NAMED:
-            per_column += f" and {len(gaps) - _MOST_NAMED} more columns"
-        choices = [f"{parameter('missing', 'drop')} (complete rows only)"]
-        choices += ["level (a level of their own)"] * (not numbers)
-        choices += ["available (rows complete in each table)"] * offer_available
-        choices += ["em (fit to what was seen of each row)"] * offer_em
-        *first, last = choices
-        chosen = f"{', '.join(first)} or {last}" if first else last
-        raise DataError(f"{where}: missing values: {per_column}; choose {chosen}")
     if policy == "drop":
         by_name = {dataset.names[j]: mask for j, mask in gaps.items()}
         return _complete_rows(dataset, {**by_name, **(unweighed or {})})
@@ -109,18 +96,54 @@ def apply_missing_policy(
     return replace(dataset, variables=tuple(variables), columns=tuple(columns))
 
 
-def _complete_rows(dataset: Dataset, gaps: dict[str, NDArray[np.bool_]]) -> Dataset:
-    """Drop incomplete rows, and say how many; if they are many, as a warning."""
-    incomplete = np.logical_or.reduce(list(gaps.values()))
-    dropped = int(np.count_nonzero(incomplete))
-    worst = max(gaps, key=lambda name: np.count_nonzero(gaps[name]))
-    message = (
-        f"{dropped} of {counted(dataset.n_rows, 'row')} dropped for missing values "
-        f"({share_of(dropped, dataset.n_rows)}), {np.count_nonzero(gaps[worst])} of them missing "
-        f"{quote(worst)}"
+def refused_gaps(
+    gaps: Mapping[str, int],
+    where: str,
+    numbers: Collection[str],
+    *,
+    offer_available: bool,
+    offer_em: bool,
+) -> DataError:
+    """Say how many rows lack a value, by column, and what can be done; `numbers` are no labels."""
+    per_column = ", ".join(
+        f"{quote(name)} {count}" for name, count in islice(gaps.items(), _MOST_NAMED)
     )
-    many = dropped > _MANY_DROPPED * dataset.n_rows
+    if len(gaps) > _MOST_NAMED:
+        per_column += f" and {len(gaps) - _MOST_NAMED} more columns"
+    choices = [f"{parameter('missing', 'drop')} (complete rows only)"]
+    choices += ["level (a level of their own)"] * (not numbers)
+    choices += ["available (rows complete in each table)"] * offer_available
+    choices += ["em (fit to what was seen of each row)"] * offer_em
+    *first, last = choices
+    chosen = f"{', '.join(first)} or {last}" if first else last
+    return DataError(f"{where}: missing values: {per_column}; choose {chosen}")
+
+
+def numbers_have_no_level(names: Sequence[str]) -> UsageError:
+    """Say that a missing number is no level."""
+    has = "has numbers" if len(names) == 1 else "have numbers"
+    return UsageError(
+        f"{parameter('missing', 'level')} is for labels, and {listing(names)} {has}, with "
+        f"missing values among them; choose {parameter('missing', 'drop')}"
+    )
+
+
+def tell_dropped(dropped: int, n_rows: int, gaps: Mapping[str, int]) -> None:
+    """Say how many rows are dropped, given how many lack each column; if many, as a warning."""
+    worst = max(gaps, key=lambda name: gaps[name])
+    message = (
+        f"{dropped} of {counted(n_rows, 'row')} dropped for missing values "
+        f"({share_of(dropped, n_rows)}), {gaps[worst]} of them missing {quote(worst)}"
+    )
+    many = dropped > _MANY_DROPPED * n_rows
     (reporter().warn if many else reporter().tell)(message)
+
+
+def _complete_rows(dataset: Dataset, gaps: dict[str, NDArray[np.bool_]]) -> Dataset:
+    """Drop incomplete rows, and say how many."""
+    incomplete = np.logical_or.reduce(list(gaps.values()))
+    found = {name: int(np.count_nonzero(mask)) for name, mask in gaps.items()}
+    tell_dropped(int(np.count_nonzero(incomplete)), dataset.n_rows, found)
     return dataset.rows(~incomplete)
 
 
@@ -128,16 +151,20 @@ def _as_level(
     variable: Variable, column: NDArray[Any], mask: NDArray[np.bool_], *, declared: bool
 ) -> tuple[Variable, NDArray[Any]]:
     assert variable.levels is not None
-    if declared and NA_LEVEL in variable.levels:
-        codes = column.copy()
-        codes[mask] = variable.levels.index(NA_LEVEL)
-        return variable, codes
-    if NA_LEVEL in variable.levels:
+    levels = levels_with_gaps(variable, declared=declared)
+    codes = column.astype(code_type(len(levels)))
+    codes[mask] = levels.index(NA_LEVEL)
+    return Variable(variable.name, levels), codes
+
+
+def levels_with_gaps(variable: Variable, *, declared: bool) -> tuple[str, ...]:
+    """The levels of a column whose missing cells are one of them."""
+    levels = variable.levels or ()
+    if declared and NA_LEVEL in levels:
+        return levels
+    if NA_LEVEL in levels:
         raise DataError(
             f"column {quote(variable.name)}: {parameter('missing', 'level')} would add "
             f"{NA_LEVEL!r}, which is already a label"
         )
-    levels = (*variable.levels, NA_LEVEL)
-    codes = column.astype(code_type(len(levels)))
-    codes[mask] = len(levels) - 1
-    return Variable(variable.name, levels), codes
+    return (*levels, NA_LEVEL)
