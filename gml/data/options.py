@@ -24,6 +24,8 @@ from gml.resources import budget_in_force
 
 DEFAULT_NA = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")
 MISSING_POLICIES = ("error", "drop", "level", "available")
+AUTO, MEMORY, STREAM, SPARK = ENGINES = ("auto", "memory", "stream", "spark")
+"""What scans rows: memory, or a file in passes where they are too many; or Apache Spark."""
 EM = "em"
 """No way to read: missing values stay, and a model is fitted to what was seen (`gml.model.em`)."""
 TAKE_EM = ("fit-params", "mixture", "score", "hc", "ges")
@@ -64,6 +66,10 @@ class ReadingKeywords(TypedDict, total=False):
     levels: str | os.PathLike[str] | Schema | Mapping[str, Sequence[str]] | None
     numeric: Names | None
     max_levels: int | None
+    engine: str | None
+    spool: str | os.PathLike[str] | None
+    spool_keep: bool | None
+    master: str | None
 
 
 KEYWORDS = tuple(ReadingKeywords.__annotations__)
@@ -90,6 +96,13 @@ class ReadOptions:
     levels: Schema = field(default_factory=Schema)
     numeric: tuple[str, ...] = ()
     max_levels: int = 255
+    engine: str = AUTO
+    spool: str | os.PathLike[str] | None = None
+    """The folder for the file of codes; that of the system for temporary files by default."""
+    spool_keep: bool = False
+    """Whether that file stays, for the next run on the same input."""
+    master: str | None = None
+    """Where Spark runs, as its URL says."""
     undeclared: Undeclared = "labels"
     maybe_numbers: tuple[str, ...] = ()
     """Columns that should hold numbers; one with a cell that is none is kept as labels."""
@@ -111,6 +124,7 @@ class ReadOptions:
         require_one_of("missing", self.missing, (*MISSING_POLICIES, EM))
         require_one_of("discretize", self.discretize, METHODS)
         require_one_of("undeclared", self.undeclared, ("labels", "numbers"))
+        self._check_engine()
         if self.delimiter is not None and (
             len(self.delimiter) != 1
             or not self.delimiter.isascii()
@@ -147,6 +161,20 @@ class ReadOptions:
                 f"{parameter('cut')} turns into intervals; leave out one of them"
             )
 
+    def _check_engine(self) -> None:
+        require_one_of("engine", self.engine, ENGINES)
+        if self.spool is not None and not isinstance(self.spool, str | os.PathLike):
+            raise UsageError(f"{parameter('spool')} must be a folder, not {self.spool!r}")
+        spools = {"spool": self.spool, "spool_keep": self.spool_keep or None}
+        for name in [name for name, given in spools.items() if given is not None]:
+            if self.engine not in (AUTO, STREAM):
+                raise UsageError(
+                    f"{parameter(name)} goes with {parameter('engine', STREAM)}, not "
+                    f"{self.engine!r}"
+                )
+        if self.master is not None and self.engine != SPARK:
+            raise UsageError(f"{parameter('master')} goes with {parameter('engine', SPARK)}")
+
     def _check_cuts_by_others(self) -> None:
         by_class = self.discretize == MDLP or any(how.method == MDLP for how in self.cut.values())
         if by_class and self.discretize_class is None:
@@ -161,6 +189,14 @@ class ReadOptions:
             raise UsageError(
                 f"{parameter('discretize', HARTEMINK)} needs {parameter('bins')}, the number of "
                 "intervals to join down to"
+            )
+
+    def require_memory_engine(self, what: str) -> None:
+        """Refuse an engine that reads rows again and again, where they must be in memory."""
+        if self.engine not in (AUTO, MEMORY):
+            raise UsageError(
+                f"{parameter('engine', self.engine)} reads rows in passes, and {what} has them in "
+                "memory"
             )
 
     @property

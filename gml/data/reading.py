@@ -76,6 +76,10 @@ def read(
         Columns to keep as numbers; all others hold labels.
     max_levels
         The most levels of a column, 255 by default; identifiers have more.
+    engine, spool, spool_keep, master
+        For verbs that count without having the rows in memory: which engine scans them ("auto",
+        "memory", "stream", "spark"), the folder for the file of codes that "stream" reads in
+        passes, whether this stays for the next run, and where Spark runs.
 
     Examples
     --------
@@ -99,6 +103,7 @@ def read_dataset(
     used: Choice | None = None,
 ) -> Dataset:
     """Read the columns that `used` picks from those that the options leave (default: all)."""
+    options.require_memory_engine("what is read here")
     try:
         return _read_dataset(data, options, used)
     except NotANumber as problem:

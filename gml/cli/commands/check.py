@@ -68,7 +68,7 @@ def _refuse(problem: str | None, ctx: click.Context, param: click.Parameter) -> 
     "check",
     cls=ConfiguredCommand,
     paths=("data", "model", "levels", "baseline"),
-    outputs=("report",),
+    outputs=("report", "spool"),
     epilog="\b\nExamples:\n"
     "  gml check new.csv model.json\n"
     "  gml check monday.csv tuesday.csv model.json --report junit=check.xml\n"

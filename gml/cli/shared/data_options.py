@@ -124,7 +124,32 @@ _MAX_LEVELS = click.option(
 
 _NUMERIC = name_list_option("--numeric", help_="Keep these columns as numbers, not labels: A,B.")
 
-_DATA_OPTIONS = [
+_ENGINE_OPTIONS = [
+    click.option(
+        "--engine",
+        type=click.Choice(["auto", "memory", "stream", "spark"]),
+        default="auto",
+        show_default=True,
+        help="Keep rows in memory, or read their codes again from a file for every batch of "
+        "questions (stream; auto: if they pass --max-memory), or let Apache Spark scan them.",
+    ),
+    click.option(
+        "--spool",
+        metavar="DIR",
+        help="Folder for the file of codes that --engine stream reads; by default that of the "
+        "system for temporary files.",
+    ),
+    click.option(
+        "--spool-keep",
+        is_flag=True,
+        help="Keep this file, and use it again for the same input and options.",
+    ),
+    click.option(
+        "--master", metavar="URL", help="Where --engine spark runs: local[2], spark://host:7077."
+    ),
+]
+
+_ROW_OPTIONS = [
     _DATA,
     name_list_option(
         "-c", "--columns", help_='Use only these columns: A,B (a name with a comma in "quotes").'
@@ -159,6 +184,9 @@ _DATA_OPTIONS = [
     _MAX_LEVELS,
     threads_option,
 ]
+"""For commands that need the rows in memory."""
+
+_DATA_OPTIONS = [*_ROW_OPTIONS, *_ENGINE_OPTIONS]
 
 
 _WEIGHTS_FRACTIONAL = click.option(
@@ -184,7 +212,7 @@ _MISSING_AS_FITTED = click.option(
 
 def reading_options_alone(function: Function) -> Function:
     """The options of DATA for a command that may read a table or not, injected as `data`."""
-    return _data_options(function, [option for option in _DATA_OPTIONS if option is not _DATA])
+    return _data_options(function, [option for option in _ROW_OPTIONS if option is not _DATA])
 
 
 def deliveries_options(function: Function) -> Function:
@@ -196,7 +224,7 @@ def deliveries_options(function: Function) -> Function:
 
 def checked_data_options(function: Function) -> Function:
     """DATA and the options of a check of one table, injected as `data`."""
-    options = [_MISSING_AS_FITTED if option is _MISSING else option for option in _DATA_OPTIONS]
+    options = [_MISSING_AS_FITTED if option is _MISSING else option for option in _ROW_OPTIONS]
     return _data_options(function, options)
 
 
@@ -223,7 +251,7 @@ _MISSING_INTEGRATED = click.option(
 def mixture_data_options(function: Function) -> Function:
     """DATA and its options for mixtures, which integrate missing values out."""
     instead = {_MISSING: _MISSING_INTEGRATED}
-    options = [instead.get(option, option) for option in _DATA_OPTIONS]
+    options = [instead.get(option, option) for option in _ROW_OPTIONS]
     return _data_options(function, [*options, _WEIGHTS_FRACTIONAL])
 
 
@@ -240,14 +268,14 @@ _MISSING_INPUTS = click.option(
 def field_data_options(function: Function) -> Function:
     """DATA and its options for conditional fields, which are over labels."""
     instead = {_MISSING: _MISSING_INPUTS}
-    options = [instead.get(option, option) for option in _DATA_OPTIONS if option is not _NUMERIC]
+    options = [instead.get(option, option) for option in _ROW_OPTIONS if option is not _NUMERIC]
     return _data_options(function, [*options, _WEIGHTS_FRACTIONAL])
 
 
 def profiling_data_options(function: Function) -> Function:
     """DATA and its options for a profile, which counts what is missing and makes no tables."""
     left_out = (_MISSING, threads_option)
-    options = [option for option in _DATA_OPTIONS if option not in left_out]
+    options = [option for option in _ROW_OPTIONS if option not in left_out]
     return _data_options(function, [*options, _WEIGHTS_FRACTIONAL])
 
 

@@ -47,6 +47,7 @@ from gml.ledger import wants_digest
 from gml.progress import reporter
 from gml.verbs.shared.chosen_methods import score_of_numbers, test_of_numbers
 from gml.verbs.shared.declared_columns import DeclaredColumns
+from gml.verbs.shared.engines import open_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -246,7 +247,7 @@ def _read(
         given = given_keywords(reading)
         return open_counts(data, options, given=given, used=used, threads=threads)
     options = replace(options, **offers, digest=wants_digest(data))
-    return MemoryCounter(read_dataset(data, options, used=used), threads=threads)
+    return open_rows(data, options, used=used, threads=threads)
 
 
 def _require_data(data: object) -> None:

@@ -8,10 +8,14 @@ from __future__ import annotations
 _WITHOUT_EFFECT = (
     "asked",
     "debug",
+    "engine",
     "format",
     "if_changed",
+    "master",
     "quiet",
     "safe_csv",
+    "spool",
+    "spool_keep",
     "threads",
     "verbose",
 )

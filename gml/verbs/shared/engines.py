@@ -1,0 +1,32 @@
+"""Which engine scans the rows of a path or frame: memory, a file in passes, or Spark."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from gml.counts.counter import Counter
+from gml.counts.memory import MemoryCounter
+from gml.counts.open_stream import open_stream
+from gml.data.columns import Choice
+from gml.data.options import SPARK, STREAM, ReadOptions
+from gml.data.reading import read_dataset
+from gml.errors import CannotAnswer, parameter
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def open_rows(
+    data: str | os.PathLike[str] | pd.DataFrame,
+    options: ReadOptions,
+    *,
+    used: Choice | None = None,
+    threads: int | None = None,
+) -> Counter:
+    """Return the engine that the options ask for, over the columns used."""
+    if options.engine == SPARK:
+        raise CannotAnswer(f"{parameter('engine', SPARK)} is not part of this build")
+    if options.engine == STREAM:
+        return open_stream(data, options, used=used, threads=threads)
+    return MemoryCounter(read_dataset(data, options, used=used), threads=threads)
