@@ -132,7 +132,7 @@ def _in_utc(values: Any) -> Any:
 class _Lines:
     """The lines of a block, as a source of bytes."""
 
-    size = None
+    size: int | None = None
 
     def __init__(self, arrays: Iterable[Any], encoding: str | None, where: str) -> None:
         self._arrays = iter(arrays)
@@ -159,7 +159,9 @@ class _Lines:
             return text.decode(self._encoding).encode("utf-8")
         except UnicodeError:
             right = parameter("encoding")
-            raise DataError(f"{self._where}: not {self._encoding}; name the right {right}") from None
+            raise DataError(
+                f"{self._where}: not {self._encoding}; name the right {right}"
+            ) from None
 
 
 def _joined(lines: Any) -> bytes:

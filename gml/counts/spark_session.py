@@ -15,6 +15,7 @@ import signal
 import sys
 import tempfile
 import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -188,7 +189,9 @@ def job(session: Any, what: str) -> Iterator[None]:
     reporter().status(f"Spark: {what}")
     session.addTag(_TAG)
     try:
-        with _failures(log_of(session), what):
+        with warnings.catch_warnings(), _failures(log_of(session), what):
+            # About pandas, of which no frame is made here.
+            warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
             yield
     except BaseException as error:
         if not isinstance(error, Exception):
@@ -256,9 +259,9 @@ def _probe() -> Any:
             found = own()
         except Exception:
             try:
-                import gml
+                from gml import __version__
 
-                found = f"gml {gml.__version__}"
+                found = f"gml {__version__}"
             except Exception:
                 found = "no gml"
         yield pa.RecordBatch.from_pydict({"gml": pa.array([found], pa.string())})
@@ -272,6 +275,8 @@ def require_same_gml(session: Any) -> None:
     with job(session, what):
         n_tasks = 1 if is_remote(session) else session.sparkContext.defaultParallelism
         asked = session.range(0, n_tasks, 1, n_tasks).mapInArrow(_probe(), "gml string")
-        others = {found for found in asked.toArrow().column("gml").to_pylist() if found != own_gml()}
+        others = {
+            found for found in asked.toArrow().column("gml").to_pylist() if found != own_gml()
+        }
     if others:
         raise CannotAnswer(other_gml(own_gml(), sorted(others)[0]))

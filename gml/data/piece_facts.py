@@ -198,7 +198,9 @@ class Survey:
                 present = ~np.isnan(cells)
                 values, at = np.unique(cells[present], return_inverse=True)
                 times = None if weights is None else weights[present]
-                self._set_values(name, facts, values, group_sums(at.reshape(-1), len(values), times))
+                self._set_values(
+                    name, facts, values, group_sums(at.reshape(-1), len(values), times)
+                )
             return facts
         counts = group_sums(cells, int(np.iinfo(cells.dtype).max) + 1, weights)
         labels = dict(zip(column.labels, counts[: len(column.labels)].tolist(), strict=True))

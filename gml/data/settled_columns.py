@@ -88,7 +88,8 @@ class ColumnCoder:
             if code is None:
                 raise changed(where, name)
             table[k] = code
-        return table[column.cells]
+        result: NDArray[Any] = table[column.cells]
+        return result
 
     def _code_of(self, label: str, decimal: str) -> int | None:
         if self.edges is None or label in self.by_label:

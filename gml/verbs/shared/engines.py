@@ -9,9 +9,9 @@ from gml.counts.counter import Counter
 from gml.counts.memory import MemoryCounter
 from gml.counts.open_stream import open_stream
 from gml.data.columns import Choice
+from gml.data.frames import is_spark_frame
 from gml.data.options import SPARK, STREAM, ReadOptions
 from gml.data.reading import read_dataset
-from gml.errors import CannotAnswer, parameter
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,8 +25,10 @@ def open_rows(
     threads: int | None = None,
 ) -> Counter:
     """Return the engine that the options ask for, over the columns used."""
-    if options.engine == SPARK:
-        raise CannotAnswer(f"{parameter('engine', SPARK)} is not part of this build")
+    if options.engine == SPARK or is_spark_frame(data):
+        from gml.counts.spark import open_spark
+
+        return open_spark(data, options, used=used)
     if options.engine == STREAM:
         return open_stream(data, options, used=used, threads=threads)
     return MemoryCounter(read_dataset(data, options, used=used), threads=threads)
