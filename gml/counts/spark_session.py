@@ -14,7 +14,6 @@ import re
 import signal
 import sys
 import tempfile
-import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -76,12 +75,12 @@ def _started(master: str | None) -> Any:
     # Lost connections are said once, by the error that they lead to.
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     try:
-        with _printing_to(descriptor), _default_signals(), _failures(log, "Spark did not start"):
+        with _default_signals(), _failures(log, "Spark did not start"):
             if remote is not None or "SPARK_REMOTE" in os.environ:
                 builder = SparkSession.builder.remote(remote or os.environ["SPARK_REMOTE"])
                 session = builder.config(_LOG_KEY, log).getOrCreate()
             else:
-                session = _with_context(master, log)
+                session = _with_context(master, log, descriptor)
     except BaseException as error:
         if not isinstance(error, GmlError):
             _forget(log)
@@ -93,11 +92,14 @@ def _started(master: str | None) -> Any:
     return session
 
 
-def _with_context(master: str | None, log: str) -> Any:
+def _with_context(master: str | None, log: str, descriptor: int) -> Any:
     from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
-    SparkContext._ensure_initialized()
+    if SparkContext._gateway is None:
+        prints_to = {"stdout": descriptor, "stderr": descriptor}
+        SparkContext._ensure_initialized(gateway=launch_gateway(popen_kwargs=prints_to))
     # What spark-submit and the defaults of the installation say comes first.
     conf = SparkConf()
     if master is not None:
@@ -131,28 +133,13 @@ def _environment(name: str, value: str | None) -> Iterator[None]:
 
 
 @contextmanager
-def _printing_to(descriptor: int) -> Iterator[None]:
-    """Let processes that are started within a block print to a file, both streams of them."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    kept = [os.dup(stream) for stream in (1, 2)]
-    try:
-        for stream in (1, 2):
-            os.dup2(descriptor, stream)
-        yield
-    finally:
-        for stream, copy in zip((1, 2), kept, strict=True):
-            os.dup2(copy, stream)
-            os.close(copy)
-
-
-@contextmanager
 def _default_signals() -> Iterator[None]:
-    """Start processes that can be ended: they inherit which signals are blocked."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    kept = signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    """Start processes that can be ended: they inherit which signals are blocked.
+
+    But Ctrl-C, which they ignore, stays with the thread that waits for it.
+    """
+    kept = signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    signal.pthread_sigmask(signal.SIG_SETMASK, kept & {signal.SIGINT})
     try:
         yield
     finally:
