@@ -95,6 +95,7 @@ if TYPE_CHECKING:
     from gml.verbs.mixture import mixture
     from gml.verbs.mrf import mrf
     from gml.verbs.notears import notears
+    from gml.verbs.open_stream import open_stream
     from gml.verbs.pc import pc
     from gml.verbs.profile import profile
     from gml.verbs.query import query
@@ -142,6 +143,7 @@ _HOMES = {verb: f"gml.verbs.{verb}" for verb in _LEARNING + _MODELS + _ABOUT_THE
     "TESTS": "gml.independence.registry",
     "TestLog": "gml.formats.test_log",
     "Variable": "gml.data.dataset",
+    "open_stream": "gml.verbs.open_stream",
     "read": "gml.data.reading",
     "read_baseline": "gml.formats.baseline",
     "read_counts": "gml.counts.count_parquet",
@@ -263,6 +265,7 @@ __all__ = [
     "mixture",
     "mrf",
     "notears",
+    "open_stream",
     "pc",
     "profile",
     "query",

@@ -131,6 +131,13 @@ class Leftovers:
                 with contextlib.suppress(OSError):
                     _remove_unlocked(f"{folder}/{name}")
 
+    def remove_all(self, folder: str, prefix: str) -> None:
+        """Remove those of all targets in a folder whose names begin so."""
+        for name in self._in(folder):
+            if name.startswith(f".{prefix}"):
+                with contextlib.suppress(OSError):
+                    _remove_unlocked(f"{folder}/{name}")
+
     def _in(self, folder: str) -> list[str]:
         if folder not in self._found:
             try:

@@ -138,9 +138,12 @@ def count_sets(
     options: CountOptions | None = None,
     columns: Mapping[str, CountedColumn] | None = None,
     dropped: int = 0,
+    missing: Mapping[str, int] | None = None,
     max_memory: int | None = None,
 ) -> CountFile:
     """Count sets of columns; what `columns` says beyond their levels is for merging.
+
+    `missing` has the missing cells of columns, by default those that the engine knows of.
 
     Where `missing` is "available", each column is also counted on its own, as no other table has
     the same rows.
@@ -171,7 +174,9 @@ def count_sets(
         parts.append((codes.reshape(-1), counts))
         starts.append(starts[-1] + len(counts))
         reporter().advance("counting", len(parts), len(ordered))
-    treated = counter.missing_treatment
+    if missing is None:
+        treated = counter.missing_treatment
+        missing = {} if treated is None else treated.cells
     return CountFile(
         tuple(known.get(v.name, CountedColumn(v.name, v.levels or ())) for v in counter.variables),
         options,
@@ -182,7 +187,7 @@ def count_sets(
         np.array(starts, dtype=np.int64),
         dropped,
         () if counter.digest is None else (counter.digest,),
-        {} if treated is None else dict(treated.cells),
+        dict(missing),
     )
 
 
@@ -216,7 +221,7 @@ def _cells(
     counter: Counter, sets: Sequence[tuple[int, ...]], budget: int
 ) -> Iterator[tuple[NDArray[np.uint16], NDArray[np.int64]]]:
     """Yield the non-empty cells of each set, in order of their codes."""
-    rows = counter.rows()
+    rows = None if counter.pass_rows else counter.rows()
     # Small tables are counted with all their cells; for large ones the rows are sorted.
     small = [
         rows is None or _product(counter.n_levels[j] for j in members) <= DENSE_CELLS

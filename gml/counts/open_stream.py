@@ -3,27 +3,210 @@
 from __future__ import annotations
 
 import os
+import tempfile
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from itertools import chain
+from typing import TYPE_CHECKING, TypeAlias
 
-from gml.counts.spooled import SpooledCounter
+from gml.atomic import Leftovers, whole_file
+from gml.counts.streamed import StreamCounter
+from gml.data.block_file import BlockFile
+from gml.data.coding import build_dataset
 from gml.data.columns import Choice
-from gml.data.options import MEMORY, ReadOptions
-from gml.data.reading import read_dataset
+from gml.data.dataset import Dataset
+from gml.data.digests import input_digest
+from gml.data.frames import is_frame
+from gml.data.held_pieces import HeldPieces
+from gml.data.kept_spool import PREFIX, kept_path, reopened, write_facts
+from gml.data.options import MEMORY, STREAM, ReadOptions
+from gml.data.parquet import is_parquet
+from gml.data.problems import NotANumber, TooManyRows
+from gml.data.reading import cells_limit, read_dataset, told_more
+from gml.data.row_spool import RowSpool
+from gml.data.settled_rows import SettledRows, settled
+from gml.data.source import open_source
+from gml.data.table_pieces import TablePieces, open_table
+from gml.errors import CannotAnswer, UsageError, counted, parameter
+from gml.kernel.layout import CsvResult
+from gml.ledger import note_digest
+from gml.path_kinds import is_file, is_there
+from gml.progress import reporter
+from gml.resources import available_threads, budget_in_force, format_size
 
 if TYPE_CHECKING:
     import pandas as pd
 
+# Blocks that are read, recoded, turned into masks and counted at once take a few times their bytes.
+_BLOCKS_IN_BUDGET = 8
+# The text of a piece takes up to eight times as much as cells, and is looked at column by column.
+_PIECES_IN_BUDGET = 32
+# A byte of text becomes at most so many bytes of cells.
+_MOST_GROWTH = 8
+_LEAST_PIECE, _MOST_PIECE = 1 << 16, 1 << 24
+
+
+Rows: TypeAlias = "str | os.PathLike[str] | pd.DataFrame"
+
 
 def open_stream(
-    data: str | os.PathLike[str] | pd.DataFrame,
+    data: Rows,
     options: ReadOptions,
     *,
     used: Choice | None = None,
     threads: int | None = None,
-) -> SpooledCounter:
-    """Return the engine over a file of codes, for the columns used."""
-    folder = options.spool
-    in_memory = replace(options, engine=MEMORY, spool=None, spool_keep=False)
-    dataset = read_dataset(data, in_memory, used=used)
-    return SpooledCounter([dataset], folder=folder, threads=threads)
+    missing: str | None = None,
+) -> StreamCounter:
+    """Return the engine over a file of codes, for the columns used.
+
+    `missing` says how missing values are treated, if not as when the file is read.
+    """
+    if options.weights_fractional is not None:
+        raise CannotAnswer(
+            f"{parameter('weights_fractional')} needs to know the sum of all weights beforehand, "
+            f"and so the rows in memory, not {parameter('engine', STREAM)}"
+        )
+    _require_to_keep(data, options)
+    try:
+        with open_table(data, options, used=used, piece_bytes=_piece_bytes()) as table:
+            table = _treating(table, missing)
+            rows = _spooled(data, table, [], table.pieces, threads)
+    except NotANumber as problem:
+        raise told_more(problem, data, options, used) from None
+    return StreamCounter(rows, threads=threads)
+
+
+def read_or_stream(
+    data: Rows,
+    options: ReadOptions,
+    *,
+    used: Choice | None = None,
+    threads: int | None = None,
+    missing_in_stream: str | None = None,
+) -> Dataset | StreamCounter:
+    """Read rows into memory, or where they do not fit, into a file that is read in passes.
+
+    What was read before that turns out is not read again, so that it may come from a pipe.
+    """
+
+    def streamed() -> StreamCounter:
+        return open_stream(data, options, used=used, threads=threads, missing=missing_in_stream)
+
+    if options.engine == STREAM:
+        return streamed()
+    if options.engine == MEMORY or options.weights_fractional is not None or is_frame(data):
+        return read_dataset(data, options, used=used)
+    if str(data) != "-" and is_parquet(data):
+        try:
+            return read_dataset(data, options, used=used)
+        except TooManyRows:
+            _tell(str(data))
+            return streamed()
+    if _surely_fits(data):
+        return read_dataset(data, options, used=used)
+    try:
+        with open_table(data, options, used=used, piece_bytes=_piece_bytes()) as table:
+            found = _read_or_spooled(data, table, missing_in_stream, threads)
+    except NotANumber as problem:
+        raise told_more(problem, data, options, used) from None
+    return found if isinstance(found, Dataset) else StreamCounter(found, threads=threads)
+
+
+def _surely_fits(data: str | os.PathLike[str]) -> bool:
+    """Whether a file is so small that its cells fit, whatever they are."""
+    if str(data) == "-" or not is_file(data):
+        return False
+    with open_source(data) as source:
+        return source.size is not None and _MOST_GROWTH * source.size <= cells_limit()
+
+
+def _piece_bytes() -> int:
+    return min(_MOST_PIECE, max(_LEAST_PIECE, budget_in_force() // _PIECES_IN_BUDGET))
+
+
+def _tell(where: str) -> None:
+    reporter().tell(
+        f"{where}: the rows take more than {parameter('max_memory')} allows "
+        f"({format_size(budget_in_force())}): their codes go to a file that is read in passes "
+        f"({parameter('engine', STREAM)})"
+    )
+
+
+def _read_or_spooled(
+    data: Rows, table: TablePieces, missing: str | None, threads: int | None
+) -> Dataset | SettledRows:
+    options, held = table.options, HeldPieces(table.options.decimal)
+    pieces = iter(table.pieces)
+    for piece in pieces:
+        held.append(piece)
+        if held.n_bytes > cells_limit():
+            _tell(table.where)
+            _require_to_keep(data, options)
+            return _spooled(data, _treating(table, missing), held.handed_over(), pieces, threads)
+    cells = held.joined()
+    digest = table.digest()
+    dataset = build_dataset(cells.columns, table.names, table.chosen, options, table.where, digest)
+    if cells.n_lines == dataset.n_rows:
+        return replace(dataset, first_line=table.first_line)
+    return dataset
+
+
+def _treating(table: TablePieces, missing: str | None) -> TablePieces:
+    """Return a table whose missing values are treated in another way."""
+    if missing is None:
+        return table
+    return table._replace(options=replace(table.options, missing=missing))
+
+
+def _spooled(
+    data: Rows,
+    table: TablePieces,
+    held: Iterable[CsvResult],
+    pieces: Iterable[CsvResult],
+    threads: int | None,
+) -> SettledRows:
+    """Spool what was read already, and the rest; or find what an earlier run has kept."""
+    block_bytes = budget_in_force() // (_BLOCKS_IN_BUDGET * (threads or available_threads()))
+    spool = RowSpool(table.names, table.chosen, table.options, table.where, block_bytes=block_bytes)
+    if not table.options.spool_keep:
+        spool.file = BlockFile(table.options.spool)
+        try:
+            return _filled(spool, table, chain(held, pieces))
+        except BaseException:
+            spool.file.close()
+            raise
+    folder = os.path.realpath(os.fspath(table.options.spool or tempfile.gettempdir()))
+    digest = input_digest(data)
+    path = kept_path(folder, digest, table.names, table.chosen, table.options)
+    Leftovers().remove_all(folder, PREFIX)
+    if reopened(path, spool):
+        reporter().note(f"codes of an earlier run: {path}")
+        found = settled(spool, digest if table.options.digest else None, table.first_line)
+        note_digest(data, found.digest)
+        return found
+    with whole_file(path) as file:
+        spool.file = BlockFile(folder, descriptor=os.dup(file.fileno()))
+        try:
+            found = _filled(spool, table, chain(held, pieces))
+            write_facts(spool)
+        except BaseException:
+            spool.file.close()
+            raise
+    return found
+
+
+def _filled(spool: RowSpool, table: TablePieces, pieces: Iterable[CsvResult]) -> SettledRows:
+    for piece in pieces:
+        spool.append(piece)
+    reporter().note(
+        f"{counted(spool.n_rows, 'row')} in {counted(len(spool.blocks), 'block')} of a file of "
+        f"{format_size(spool.file.size)} in {spool.file.folder}"
+    )
+    return settled(spool, table.digest(), table.first_line)
+
+
+def _require_to_keep(data: Rows, options: ReadOptions) -> None:
+    if options.spool_keep and (is_frame(data) or str(data) == "-" or not is_there(data)):
+        raise UsageError(
+            f"{parameter('spool_keep')} is for files, whose hash tells whether they are the same"
+        )

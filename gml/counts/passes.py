@@ -55,9 +55,9 @@ from gml.counts.pass_work import (
 )
 from gml.counts.questions import Family, TableSet
 from gml.counts.residuals import Residuals
-from gml.data.alignment import Recoding
+from gml.data.alignment import Recoding, recoded
 from gml.data.column_kinds import require_labels
-from gml.data.dataset import Variable
+from gml.data.dataset import Dataset, Variable
 from gml.errors import UsageError, unknown_name
 from gml.resources import budget_in_force, require_memory
 
@@ -359,6 +359,16 @@ class _View(PassCounter):
         self._inner = inner
         self._at = list(at)
         self._recodings = recodings
+
+    def rows(self) -> Dataset | None:
+        rows = self._inner.rows()
+        if rows is None:
+            return None
+        return recoded(rows.select(v.name for v in self.variables), self._recodings)
+
+    def require_rows(self, what: str) -> Dataset:
+        self._inner.require_rows(what)
+        return super().require_rows(what)
 
     def _over_chunks(self, columns: Sequence[int], work: Work[Partial]) -> Partial:
         names = {self.variables[j].name for j in columns}

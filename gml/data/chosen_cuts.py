@@ -19,6 +19,7 @@ from gml.data.identifiers import numbers_to_cut
 from gml.data.joint_cuts import Codes, joint_cuts
 from gml.data.label_warnings import warn_of_no_cuts
 from gml.data.levels import order_levels
+from gml.data.number_summary import numbers_of_labels
 from gml.data.options import ReadOptions
 from gml.errors import UsageError, parameter, quote
 from gml.kernel.layout import NUMBERS, CsvColumn
@@ -32,23 +33,36 @@ class CutColumn(NamedTuple):
     binning: Binning
 
 
-def cut_column(name: str, column: CsvColumn, options: ReadOptions) -> CutColumn | None:
-    """Return the numbers of a column that is to be cut; None if it is not."""
+def way_to_cut(name: str, kind: int, labels: Sequence[str], options: ReadOptions) -> Binning | None:
+    """Return how a column is to be cut, given what it was read as; None if it is not."""
     if name in options.maybe_numbers or options.is_numeric(name):
         return None
     if options.declared_intervals(name) is not None or name == options.identifier:
         return None
-    assert column.cells is not None
     binning = options.binning(name) or Binning(options.discretize, options.bins or 0)
+    if kind == NUMBERS:
+        return binning
+    if options.declared_levels(name) is not None or numbers_to_cut(labels, options) is None:
+        return None
+    return binning
+
+
+def cut_column(name: str, column: CsvColumn, options: ReadOptions) -> CutColumn | None:
+    """Return the numbers of a column that is to be cut; None if it is not."""
+    binning = way_to_cut(name, column.kind, column.labels, options)
+    if binning is None:
+        return None
+    return CutColumn(numbers_of_cells(column, options.decimal), binning)
+
+
+def numbers_of_cells(column: CsvColumn, decimal: str) -> NDArray[np.float64]:
+    """Return the number of each cell, or the one that its label spells, else NaN."""
+    assert column.cells is not None
     if column.kind == NUMBERS:
-        return CutColumn(column.cells, binning)
-    if options.declared_levels(name) is not None:
-        return None
-    values = numbers_to_cut(column.labels, options)
-    if values is None:
-        return None
-    codes = np.where(missing_mask(column.cells), len(values), column.cells)
-    return CutColumn(np.append(values, np.nan)[codes], binning)
+        return column.cells
+    values = numbers_of_labels(column.labels, decimal)
+    codes = np.where(missing_mask(column.cells), len(column.labels), column.cells)
+    return values[codes]
 
 
 def chosen_cuts(

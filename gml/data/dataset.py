@@ -294,27 +294,35 @@ def fractional_weights(
     return np.rint(np.ldexp(numbers, bits)).astype(np.int64), math.ldexp(1.0, -bits)
 
 
-def _refuse_missing_weights(numbers: NDArray[np.float64], where: str) -> None:
+def _refuse_missing_weights(numbers: NDArray[np.float64], where: str, first_row: int = 0) -> None:
     lacking = np.flatnonzero(np.isnan(numbers))
     if len(lacking):
         raise DataError(
             f"{where}: the weight of {counted(len(lacking), 'row')} is missing, first in data row "
-            f"{lacking[0] + 1}; {GIVE_WEIGHTS}"
+            f"{first_row + lacking[0] + 1}; {GIVE_WEIGHTS}"
         )
 
 
-def integer_weights(values: NDArray[Any], where: str = "weights") -> NDArray[np.int64]:
-    """Check that weights are whole numbers, 0 or more."""
+def integer_weights(
+    values: NDArray[Any], where: str = "weights", *, first_row: int = 0
+) -> NDArray[np.int64]:
+    """Check that weights are whole numbers, 0 or more; `first_row` counts those before them."""
     numbers = np.asarray(values, dtype=np.float64)
-    _refuse_missing_weights(numbers, where)
+    _refuse_missing_weights(numbers, where, first_row)
     bad = ~((numbers >= 0) & (numbers == np.floor(numbers)) & (numbers < 2.0**53))
     if bad.any():
         row = int(np.argmax(bad))
         raise DataError(
-            f"{where}: {weights_must_be(numbers[row])}: data row {row + 1} has {numbers[row]:g}"
+            f"{where}: {weights_must_be(numbers[row])}: data row {first_row + row + 1} has "
+            f"{numbers[row]:g}"
         )
-    if numbers.sum() >= 2.0**53:
+    require_countable(numbers.sum(), where)
+    return numbers.astype(np.int64)
+
+
+def require_countable(total: float, where: str) -> None:
+    """Refuse weights that add up to more than can be counted."""
+    if total >= 2.0**53:
         raise DataError(
             f"{where}: the weights add up to 2^53 or more, which float64 cannot count exactly"
         )
-    return numbers.astype(np.int64)

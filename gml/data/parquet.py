@@ -18,7 +18,7 @@ from gml.data.parquet_column import BYTES, NUMERIC, OTHER, SKIPPED, TEXT, Column
 from gml.data.parquet_pages import Chunk, DamagedPages, chunks_of
 from gml.data.source import text_codec
 from gml.errors import CannotAnswer, DataError, place, quote
-from gml.kernel.layout import SKIP, ColumnSpec, CsvColumn
+from gml.kernel.layout import SKIP, ColumnSpec, CsvColumn, CsvResult
 from gml.path_kinds import is_file, is_folder
 from gml.resources import FEW_BYTES, lack_behind, require_memory, require_space_for_arrow
 
@@ -275,6 +275,36 @@ class ParquetTable(NamedTuple):
 
     def load(self, specs: Sequence[ColumnSpec]) -> tuple[list[CsvColumn], str | None]:
         """Return the columns that are not skipped, and the hash of the files, if it is wanted."""
+        room = Room(f"{self.where}: the rows")
+        builders = self._builders(specs, room)
+        digest = hashlib.sha256() if self.options.digest else None
+        for stored in self.files:
+            for _ in self._file_in_batches(stored, builders, room, digest):
+                pass
+        columns = _with_skipped(specs, [builder.result() for builder in builders])
+        return columns, None if digest is None else digest.hexdigest()
+
+    def pieces(
+        self, specs: Sequence[ColumnSpec], n_rows: int, digest: Any = None
+    ) -> Iterator[CsvResult]:
+        """Yield the same in pieces of about so many rows; a hash learns the bytes of the files.
+
+        Labels and kinds of columns are as in the pieces of a text file (`gml.data.pieces`).
+        """
+        room = Room(f"{self.where}: a piece of the rows")
+        builders = self._builders(specs, room, n_rows + _BATCH_ROWS)
+        held = 0
+        for stored in self.files:
+            for batch_rows in self._file_in_batches(stored, builders, room, digest):
+                held += batch_rows
+                if held >= n_rows:
+                    yield CsvResult(held, _with_skipped(specs, [b.take() for b in builders]), 0)
+                    held = 0
+        yield CsvResult(held, _with_skipped(specs, [b.result() for b in builders]), 0)
+
+    def _builders(
+        self, specs: Sequence[ColumnSpec], room: Room, capacity: int | None = None
+    ) -> list[ColumnBuilder]:
         encoding = self.options.encoding or "utf-8"
         text_codec(encoding)
         na = {token.strip(" ") for token in self.options.na_tokens}
@@ -283,22 +313,28 @@ class ParquetTable(NamedTuple):
         ]
         for name, _ in wanted:
             self.refuse_nested(name)
-        room = Room(f"{self.where}: the rows")
-        builders = [
-            ColumnBuilder(name, spec, na, encoding, self.n_rows, room) for name, spec in wanted
+        return [
+            ColumnBuilder(name, spec, na, encoding, self.n_rows, room, capacity=capacity)
+            for name, spec in wanted
         ]
-        digest = hashlib.sha256() if self.options.digest else None
-        for stored in self.files:
-            stored.open()
+
+    def _file_in_batches(
+        self, stored: StoredFile, builders: list[ColumnBuilder], room: Room, digest: Any
+    ) -> Iterator[int]:
+        """Read a file into builders; yields the number of rows of each batch that is in."""
+        stored.open()
+        batches = self._read_file(stored, builders, room)
+        while True:
             with stored.errors():
-                self._read_file(stored, builders, room)
-                if digest is not None:
-                    stored.hash_into(digest)
-            stored.require_unchanged()
-            stored.close()
-        done = iter([builder.result() for builder in builders])
-        columns = [SKIPPED if spec.kind == SKIP else next(done) for spec in specs]
-        return columns, None if digest is None else digest.hexdigest()
+                n_rows = next(batches, None)
+                if n_rows is None:
+                    break
+            yield n_rows
+        with stored.errors():
+            if digest is not None:
+                stored.hash_into(digest)
+        stored.require_unchanged()
+        stored.close()
 
     def is_nested(self, name: str) -> bool:
         """Whether the values of a column are lists or structures."""
@@ -313,7 +349,9 @@ class ParquetTable(NamedTuple):
                 f"{self.where}: column {quote(name)}: lists and structures are not labels"
             )
 
-    def _read_file(self, stored: StoredFile, builders: list[ColumnBuilder], room: Room) -> None:
+    def _read_file(
+        self, stored: StoredFile, builders: list[ColumnBuilder], room: Room
+    ) -> Iterator[int]:
         import pyarrow as pa
 
         types = {field.name: field.type for field in stored.arrow().schema_arrow}
@@ -334,6 +372,7 @@ class ParquetTable(NamedTuple):
                     if not self._fits(builder.name, types):
                         values = values.cast(expected)
                 builder.append(values)
+            yield len(batch)
         room.take(-plan.n_bytes)
 
     def _fits(self, name: str, types: dict[str, Any]) -> bool:
@@ -370,6 +409,12 @@ class ParquetTable(NamedTuple):
         in_batch = min(rows, max(metadata.num_rows, 1))
         n_bytes += int(in_batch * (_COPIES * row_bytes + _BYTES_PER_CELL * len(names)))
         return _Plan(dictionaries, rows, n_bytes)
+
+
+def _with_skipped(specs: Sequence[ColumnSpec], found: Sequence[CsvColumn]) -> list[CsvColumn]:
+    """The columns that were read, in their places."""
+    done = iter(found)
+    return [SKIPPED if spec.kind == SKIP else next(done) for spec in specs]
 
 
 def _is_text(type_: Any) -> bool:

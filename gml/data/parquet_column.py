@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import code_type, missing_code
-from gml.data.problems import NotANumber, number_hint, undeclared
-from gml.errors import DataError, parameter, quote
+from gml.data.problems import NotANumber, TooManyRows, number_hint, undeclared
+from gml.errors import CannotAnswer, DataError, parameter, quote
 from gml.kernel.layout import (
     CODES8,
     CODES16,
@@ -42,12 +42,15 @@ class Room:
     def take(self, n_bytes: int) -> None:
         """Refuse what is beyond the budget; a negative number gives memory back."""
         self._taken += n_bytes
-        require_memory(
-            self._taken,
-            self.budget,
-            self._what,
-            f"; choose fewer columns with {parameter('columns')}",
-        )
+        try:
+            require_memory(
+                self._taken,
+                self.budget,
+                self._what,
+                f"; choose fewer columns with {parameter('columns')}",
+            )
+        except CannotAnswer as refused:
+            raise TooManyRows(f"{refused}") from None
 
 
 class _Refused(Exception):
@@ -55,7 +58,10 @@ class _Refused(Exception):
 
 
 class ColumnBuilder:
-    """The cells of one column, batch by batch."""
+    """The cells of one column, batch by batch; those so far can be taken out at any time.
+
+    There is room for as many cells as the table has rows, unless the `capacity` is less.
+    """
 
     def __init__(
         self,
@@ -66,6 +72,7 @@ class ColumnBuilder:
         n_rows: int,
         room: Room,
         *,
+        capacity: int | None = None,
         names_rows: bool = True,
     ) -> None:
         """Make room for the cells of so many rows; messages name the rows if told to."""
@@ -76,7 +83,8 @@ class ColumnBuilder:
         self._encoding = encoding
         self._room = room
         self._n_rows = n_rows
-        self._row = 0
+        self._capacity = n_rows if capacity is None else min(n_rows, capacity)
+        self._row = self._taken = 0
         self._first_row = 0
         self._where = ""
         self._kind = OTHER
@@ -91,8 +99,13 @@ class ColumnBuilder:
         self._seen: NDArray[np.bool_] = np.empty(0, dtype=np.bool_)
 
     def _new_cells(self, dtype: type[np.generic]) -> NDArray[Any]:
-        self._room.take(self._n_rows * np.dtype(dtype).itemsize)
-        return np.empty(self._n_rows, dtype=dtype)
+        self._room.take(self._capacity * np.dtype(dtype).itemsize)
+        return np.empty(self._capacity, dtype=dtype)
+
+    @property
+    def _held(self) -> int:
+        """The number of cells that were not taken out yet."""
+        return self._row - self._taken
 
     def start_file(self, where: str, kind: int) -> None:
         """Continue with the values of the next file."""
@@ -117,7 +130,7 @@ class ColumnBuilder:
             if numbers is None:
                 self._append_by_entries(values)
             else:
-                self._cells[self._row : self._row + len(values)] = numbers
+                self._cells[self._held : self._held + len(values)] = numbers
         self._row += len(values)
         reporter().advance(f"reading {self._where}", self._row, self._n_rows)
 
@@ -158,7 +171,7 @@ class ColumnBuilder:
                     self._become_numbers()
                     self._append_by_entries(values)
                 return
-        self._cells[self._row : self._row + len(at)] = self._table[at].astype(self._cells.dtype)
+        self._cells[self._held : self._held + len(at)] = self._table[at].astype(self._cells.dtype)
 
     def _look_up(self, fresh: NDArray[Any], at: NDArray[Any]) -> None:
         """Find what the new entries of a dictionary stand for."""
@@ -188,7 +201,7 @@ class ColumnBuilder:
 
     def _widen(self, wide: type[np.unsignedinteger[Any]]) -> None:
         cells = self._new_cells(wide)
-        done, narrow = cells[: self._row], self._cells[: self._row]
+        done, narrow = cells[: self._held], self._cells[: self._held]
         done[:] = narrow
         done[narrow == missing_code(narrow)] = missing_code(cells)
         self._replace_cells(cells)
@@ -198,7 +211,7 @@ class ColumnBuilder:
         cells = self._new_cells(np.float64)
         numbers = np.full(int(np.iinfo(self._cells.dtype).max) + 1, np.nan)
         numbers[list(self._numbers)] = list(self._numbers.values())
-        np.take(numbers, self._cells[: self._row], out=cells[: self._row], mode="clip")
+        np.take(numbers, self._cells[: self._held], out=cells[: self._held], mode="clip")
         self._replace_cells(cells)
         self._entries = None
 
@@ -270,13 +283,21 @@ class ColumnBuilder:
         """Return the column in the kernel's form."""
         if self._row != self._n_rows:
             raise DataError(f"{self._where}: damaged: fewer rows than the file declares")
-        labels = list(self._codes)
+        return self.take()
+
+    def take(self) -> CsvColumn:
+        """Return the cells so far, and begin anew; labels keep their codes."""
+        labels, cells = list(self._codes), self._cells[: self._held]
+        self._taken = self._row
+        if self._taken < self._n_rows:
+            self._room.take(-self._cells.nbytes)
+            self._cells = self._new_cells(self._cells.dtype.type)
         if self._is_numbers:
-            return CsvColumn(NUMBERS, labels, self._cells)
+            return CsvColumn(NUMBERS, labels, cells)
         if self._overflow:
             return CsvColumn(OVERFLOW, labels, None)
-        kind = {1: CODES8, 2: CODES16, 4: CODES32}[self._cells.itemsize]
-        return CsvColumn(kind, labels, self._cells)
+        kind = {1: CODES8, 2: CODES16, 4: CODES32}[cells.itemsize]
+        return CsvColumn(kind, labels, cells)
 
 
 SKIPPED = CsvColumn(SKIP, [], None)

@@ -11,7 +11,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +22,7 @@ from gml.data.options import ReadOptions
 from gml.data.problems import GIVE_WEIGHTS, weights_must_be
 from gml.data.row_groups import group_sums
 from gml.errors import DataError, quote
-from gml.kernel.layout import CODES8, CODES32, NUMBERS, OVERFLOW, ColumnSpec, CsvColumn
+from gml.kernel.layout import CODES8, NUMBERS, OVERFLOW, ColumnSpec, CsvColumn
 
 # Numbers with 2^26 in each half of their digits add up exactly in 64 bits for 2^36 rows.
 _HALF_BITS = 26
@@ -43,13 +42,15 @@ class PieceColumns:
 class ColumnFacts:
     """What is known of a column.
 
-    `labels` has the weight of the rows with each label, in units; `values` and `counts` are the
+    `labels` has the weight of the rows with each label, in units, and `seen` those that some row
+    has, be its weight 0; `values` and `counts` are the
     different numbers of a column that is to be cut, and their weights. `gaps` counts rows without a
     value, `gap_weight` in units, among those that count.
     """
 
     kind: int
     labels: dict[str, int] = field(default_factory=dict)
+    seen: set[str] = field(default_factory=set)
     values: NDArray[np.float64] | None = None
     counts: NDArray[np.int64] | None = None
     gaps: int = 0
@@ -202,9 +203,11 @@ class Survey:
                     name, facts, values, group_sums(at.reshape(-1), len(values), times)
                 )
             return facts
-        counts = group_sums(cells, int(np.iinfo(cells.dtype).max) + 1, weights)
-        labels = dict(zip(column.labels, counts[: len(column.labels)].tolist(), strict=True))
-        return ColumnFacts(CODES8, labels)
+        size, n_labels = int(np.iinfo(cells.dtype).max) + 1, len(column.labels)
+        rows = group_sums(cells, size, None)[:n_labels]
+        counts = rows if weights is None else group_sums(cells, size, weights)[:n_labels]
+        labels = dict(zip(column.labels, counts.tolist(), strict=True))
+        return ColumnFacts(CODES8, labels, {column.labels[k] for k in np.flatnonzero(rows)})
 
     def _keeps_numbers(self, name: str) -> bool:
         return name in self.options.maybe_numbers or self.options.is_numeric(name)
@@ -260,6 +263,7 @@ class Survey:
             elif not self._keeps_numbers(name):
                 self._merge_values(name, mine, theirs)
             return
+        mine.seen |= theirs.seen
         for label, weight in theirs.labels.items():
             mine.labels[label] = mine.labels.get(label, 0) + weight
         if spec.declared is None and len(mine.labels) > spec.max_levels:
@@ -292,26 +296,3 @@ class Survey:
 def _first_labels(labels: Mapping[str, int], most: int) -> dict[str, int]:
     """So many that it can be told what they are like, whatever the order of the pieces."""
     return {label: labels[label] for label in sorted(labels)[: most + 1]}
-
-
-def is_codes(column: CsvColumn | ColumnFacts) -> bool:
-    """Whether the cells of a column are codes of labels.
-
-    Examples
-    --------
-    >>> is_codes(CsvColumn(CODES32, [], None)), is_codes(CsvColumn(NUMBERS, [], None))
-    (True, False)
-    """
-    return column.kind not in (NUMBERS, OVERFLOW)
-
-
-def labelled(facts: ColumnFacts) -> tuple[CsvColumn, NDArray[np.int64]]:
-    """A column with one cell per label or number that occurs, and what each weighs."""
-    if facts.kind == NUMBERS:
-        assert facts.values is not None and facts.counts is not None
-        return CsvColumn(NUMBERS, [], facts.values), facts.counts
-    if facts.kind == OVERFLOW:
-        return CsvColumn(OVERFLOW, list(facts.labels), None), np.zeros(0, dtype=np.int64)
-    cells: NDArray[Any] = np.arange(len(facts.labels), dtype=np.uint32)
-    weights = np.array(list(facts.labels.values()), dtype=np.int64)
-    return CsvColumn(CODES32, list(facts.labels), cells), weights

@@ -38,6 +38,10 @@ class NotANumber(DataError):
         self.fault, self.text = fault, text
 
 
+class TooManyRows(CannotAnswer):
+    """The rows take more memory than there is; another engine might do with less."""
+
+
 def explain_problem(
     problem: CsvProblem,
     where: str,
@@ -70,7 +74,7 @@ def explain_problem(
     if problem.status == RECORD_TOO_LONG:
         return DataError(f"{place}: a record of more than 64 MiB; is a quote left open?")
     if problem.status == TOO_MANY_ROWS:
-        return CannotAnswer(
+        return TooManyRows(
             f"{place}: the {problem.fields} rows up to here take more than "
             f"{parameter('max_memory')} allows; choose fewer columns with {parameter('columns')}, "
             "or allow more"

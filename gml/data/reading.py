@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from gml import kernel
+from gml.data.cells import read_cells
 from gml.data.coding import build_dataset
 from gml.data.columns import Choice, choose_columns, column_specs
 from gml.data.dataset import MAX_LEVELS, Dataset
@@ -107,25 +107,35 @@ def read_dataset(
     try:
         return _read_dataset(data, options, used)
     except NotANumber as problem:
-        columns = _meant_as_numbers(data, options, used)
-        # Numbers with the other decimal mark are no text.
-        text = [
-            name
-            for name, levels in columns.items()
-            if all(is_text_column(levels, mark) for mark in ".,")
-        ]
-        # Of columns that somebody declared as numbers, none is text by mistake.
-        if text and options.undeclared == "numbers":
-            others = [name for name in columns if name not in text]
-            numbers = others if options.takes_numbers else ()
-            raise NotANumber(f"{problem}; {leave_out_text(text, numbers)}") from None
-        if problem.text is None:
-            raise
-        for name, levels in columns.items():
-            if name not in text and problem.text.strip() in levels:
-                hint = hint_among(problem.text.strip(), levels, options.decimal)
-                raise NotANumber(problem.fault, problem.text, hint) from None
-        raise
+        raise told_more(problem, data, options, used) from None
+
+
+def told_more(
+    problem: NotANumber,
+    data: str | os.PathLike[str] | pd.DataFrame,
+    options: ReadOptions,
+    used: Choice | None,
+) -> NotANumber:
+    """Say what to do about a cell that is not a number, having looked at the other cells."""
+    columns = _meant_as_numbers(data, options, used)
+    # Numbers with the other decimal mark are no text.
+    text = [
+        name
+        for name, levels in columns.items()
+        if all(is_text_column(levels, mark) for mark in ".,")
+    ]
+    # Of columns that somebody declared as numbers, none is text by mistake.
+    if text and options.undeclared == "numbers":
+        others = [name for name in columns if name not in text]
+        numbers = others if options.takes_numbers else ()
+        return NotANumber(f"{problem}; {leave_out_text(text, numbers)}")
+    if problem.text is None:
+        return problem
+    for name, levels in columns.items():
+        if name not in text and problem.text.strip() in levels:
+            hint = hint_among(problem.text.strip(), levels, options.decimal)
+            return NotANumber(problem.fault, problem.text, hint)
+    return problem
 
 
 def _meant_as_numbers(
@@ -183,14 +193,10 @@ def read_source(
     used: Choice | None = None,
 ) -> Dataset:
     """Read the bytes of a text file that is open; its path implies the delimiter."""
-    if options.encoding is not None:
-        source.transcode(options.encoding)
-    delimiter = options.delimiter or default_delimiter(path)
-    given = options.delimiter is not None
-    header = read_header(source, source.name, delimiter, delimiter_given=given)
+    header, dialect = begin_text(source, path, options)
     chosen = choose_columns(header.names, options, used, source.name)
     specs = column_specs(header.names, chosen, options)
-    cells = _read_cells(source, header, specs, text_dialect(delimiter, options))
+    cells = _read_cells(source, header, specs, dialect)
     digest = source.digest()
     note_digest(path, digest)
     dataset = build_dataset(cells.columns, header.names, chosen, options, source.name, digest)
@@ -199,10 +205,26 @@ def read_source(
     return dataset
 
 
+def begin_text(
+    source: ByteSource, path: str | os.PathLike[str], options: ReadOptions
+) -> tuple[Header, CsvDialect]:
+    """Read the header of a text file that is open, and return how the file is written."""
+    if options.encoding is not None:
+        source.transcode(options.encoding)
+    delimiter = options.delimiter or default_delimiter(path)
+    given = options.delimiter is not None
+    header = read_header(source, source.name, delimiter, delimiter_given=given)
+    return header, text_dialect(delimiter, options)
+
+
 def text_dialect(delimiter: str, options: ReadOptions) -> CsvDialect:
     """Return how a text file is written, and how much memory its cells may take."""
-    limit = max(budget_in_force(), _ALWAYS_READ)
-    return CsvDialect(delimiter, options.decimal, options.na_tokens, cells_limit=limit)
+    return CsvDialect(delimiter, options.decimal, options.na_tokens, cells_limit=cells_limit())
+
+
+def cells_limit() -> int:
+    """Return how many bytes the cells of a table may take."""
+    return max(budget_in_force(), _ALWAYS_READ)
 
 
 def default_delimiter(path: str | os.PathLike[str]) -> str:
@@ -217,9 +239,6 @@ def _read_cells(
     source: ByteSource, header: Header, specs: list[ColumnSpec], dialect: CsvDialect
 ) -> CsvResult:
     try:
-        result: CsvResult = kernel.active().read_csv(
-            source, header.rest, header.next_line, specs, dialect
-        )
+        return read_cells(source, header.rest, header.next_line, specs, dialect)
     except CsvProblem as problem:
         raise explain_problem(problem, source.name, header.names, specs) from None
-    return result

@@ -39,7 +39,7 @@ def equal_cells(
     columns: Sequence[NDArray[Any]], weights: NDArray[np.int64] | None = None
 ) -> EqualRows:
     """Group the rows of columns likewise."""
-    rows = row_bytes([_comparable(column) for column in columns])
+    rows = row_bytes([comparable(column) for column in columns])
     reporter().status(f"looking for equal rows: {len(rows):,}")
     groups = kernel.active().group_rows(rows, len(rows))
     reporter().status(None)
@@ -53,7 +53,7 @@ def multiplicities(counts: NDArray[np.signedinteger[Any]]) -> dict[int, int]:
     return dict(zip(times.tolist(), rows.tolist(), strict=True))
 
 
-def _comparable(column: NDArray[Any]) -> NDArray[Any]:
+def comparable(column: NDArray[Any]) -> NDArray[Any]:
     """Numbers with one zero and one NaN, so that equal ones have equal bytes."""
     return np.where(np.isnan(column), np.nan, column + 0.0) if column.dtype.kind == "f" else column
 

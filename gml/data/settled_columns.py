@@ -9,21 +9,17 @@ cell, which pieces do not know. Then any piece can be coded by itself.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.data.coding import code_column, free_levels
+from gml.data.coding import free_levels, warn_of_codings
+from gml.data.column_coding import Coding, NumberCounts, coding_of
 from gml.data.dataset import Variable, code_type, missing_mask
-from gml.data.discretize import Intervals, interval_levels
 from gml.data.identifiers import refuse_identifiers
-from gml.data.label_warnings import (
-    tell_levels_without_weight,
-    warn_of_blanks,
-    warn_of_fewer_intervals,
-)
+from gml.data.label_warnings import tell_levels_without_weight
 from gml.data.levels import NA_LEVEL
 from gml.data.missing import (
     levels_with_gaps,
@@ -38,19 +34,40 @@ from gml.data.piece_facts import (
     PieceColumns,
     Survey,
     TableFacts,
-    is_codes,
-    labelled,
     whole_weights,
 )
 from gml.errors import CannotAnswer, DataError, parameter, quote
-from gml.kernel.layout import NUMBERS, OVERFLOW, CsvColumn
+from gml.kernel.layout import NUMBERS, CsvColumn
 
 
-class Edges(NamedTuple):
-    """Where numbers are cut, and the code of each interval; −1 for one that is no level."""
+class _Seen:
+    """What occurs in a column, as its facts say."""
 
-    cuts: NDArray[np.float64]
-    codes: NDArray[np.int64]
+    def __init__(self, facts: ColumnFacts) -> None:
+        self._facts = facts
+        self.kind = facts.kind
+        self.labels = list(facts.labels)
+
+    def occurs(self) -> NDArray[np.bool_]:
+        return np.array([label in self._facts.seen for label in self.labels], dtype=bool)
+
+    def weights(self) -> NDArray[np.int64]:
+        return np.array(list(self._facts.labels.values()), dtype=np.int64)
+
+    def numbers(self, decimal: str) -> NumberCounts:
+        if self.kind != NUMBERS:
+            return NumberCounts.of_labels(self.labels, self.occurs(), self.weights(), decimal)
+        assert self._facts.values is not None and self._facts.counts is not None
+        return NumberCounts(self._facts.values, self._facts.counts)
+
+    def first_wrong(
+        self, wrong: NDArray[np.bool_], edges: NDArray[np.float64]
+    ) -> tuple[int | None, str]:
+        if self.kind != NUMBERS:
+            return None, self.labels[int(np.argmax(wrong & self.occurs()))]
+        assert self._facts.values is not None
+        places = np.searchsorted(edges, self._facts.values, side="right")
+        return None, repr(float(self._facts.values[int(np.argmax(wrong[places]))]))
 
 
 @dataclass(frozen=True)
@@ -58,9 +75,9 @@ class ColumnCoder:
     """How the cells of a column become codes; numbers stay as they are if there are no levels."""
 
     variable: Variable
+    coding: Coding
     by_label: Mapping[str, int]
-    edges: Edges | None
-    gap: int | None
+    gap: int | None = None
     """The code of missing cells, if they are a level."""
 
     def codes(self, column: CsvColumn, decimal: str, where: str) -> NDArray[Any]:
@@ -72,16 +89,9 @@ class ColumnCoder:
         narrow = code_type(len(levels))
         gap = int(np.iinfo(narrow).max) if self.gap is None else self.gap
         if column.kind == NUMBERS:
-            if self.edges is None:
+            if self.coding.edges is None:
                 raise changed(where, name)
-            present = ~np.isnan(column.cells)
-            places = np.searchsorted(self.edges.cuts, column.cells[present], side="right")
-            found = self.edges.codes[places]
-            if len(found) and found.min() < 0:
-                raise changed(where, name)
-            codes = np.full(len(column.cells), gap, dtype=narrow)
-            codes[present] = found
-            return codes
+            return self.coding.codes_of_numbers(column.cells, narrow, gap)
         table = np.full(int(np.iinfo(column.cells.dtype).max) + 1, gap, dtype=narrow)
         for k, label in enumerate(column.labels):
             code = self._code_of(label, decimal)
@@ -92,12 +102,13 @@ class ColumnCoder:
         return result
 
     def _code_of(self, label: str, decimal: str) -> int | None:
-        if self.edges is None or label in self.by_label:
+        if self.coding.edges is None or label in self.by_label:
             return self.by_label.get(label)
         # Labels of one piece, and too many of them in all: then they are numbers.
-        number = numbers_of_labels([label], decimal)[0]
-        code = int(self.edges.codes[np.searchsorted(self.edges.cuts, number, side="right")])
-        return None if np.isnan(number) or code < 0 else code
+        numbers = numbers_of_labels([label], decimal)[:1]
+        if np.isnan(numbers[0]):
+            return None
+        return int(self.coding.codes_of_numbers(numbers, np.int64)[0])
 
     def _numbers(self, column: CsvColumn, decimal: str) -> NDArray[np.float64]:
         assert column.cells is not None
@@ -173,23 +184,15 @@ def settle(facts: TableFacts, survey: Survey, where: str) -> SettledTable:
         )
     _refuse_many_values(facts.columns, survey, where)
     _sort_labels(facts.columns, names, options)
-    seen = [labelled(column) if _has_values(column) else None for column in facts.columns]
-    as_read = [
-        CsvColumn(column.kind, list(column.labels), None) if found is None else found[0]
-        for column, found in zip(facts.columns, seen, strict=True)
-    ]
+    seen = {name: _Seen(column) for name, column in zip(survey.columns, facts.columns, strict=True)}
+    as_read = [CsvColumn(column.kind, column.labels, None) for column in seen.values()]
     refuse_identifiers(as_read, names, range(len(names)), options, where)
-    coders, fewer, unseen = [], {}, {}
-    for name, column, found in zip(names, facts.columns, seen, strict=True):
-        coder, quantiles, unseen[name] = _settle_column(name, column, found, options, where)
-        coders.append(coder)
-        levels = coder.variable.levels or ()
-        if len(levels) < quantiles:
-            fewer[name] = (quantiles, len(levels))
-    warn_of_fewer_intervals(fewer)
+    codings = {name: coding_of(name, column, options, None, where) for name, column in seen.items()}
+    warn_of_codings(codings, options)
+    coders = [_coder(name, seen[name], coding) for name, coding in codings.items()]
     variables = [coder.variable for coder in coders]
-    warn_of_blanks(v for v in variables if options.declared_levels(v.name) is None)
     if facts.weightless:
+        unseen = {name: _unseen(seen[name], coding, options) for name, coding in codings.items()}
         tell_levels_without_weight(unseen, free_levels(variables, options))
     missing = _count_missing(facts.columns, variables, options)
     coders = _treat_gaps(facts, coders, options, where)
@@ -207,10 +210,6 @@ def settle(facts: TableFacts, survey: Survey, where: str) -> SettledTable:
         options.decimal,
         where,
     )
-
-
-def _has_values(column: ColumnFacts) -> bool:
-    return is_codes(column) or (column.kind == NUMBERS and column.values is not None)
 
 
 def _refuse_many_values(columns: Sequence[ColumnFacts], survey: Survey, where: str) -> None:
@@ -233,42 +232,26 @@ def _sort_labels(
         column.labels = {label: column.labels[label] for label in order}
 
 
-def _settle_column(
-    name: str,
-    facts: ColumnFacts,
-    seen: tuple[CsvColumn, NDArray[np.int64]] | None,
-    options: ReadOptions,
-    where: str,
-) -> tuple[ColumnCoder, int, list[str]]:
-    """How a column is coded, the quantiles it was to be cut by, and levels without weight."""
-    maybe = name in options.maybe_numbers
-    if seen is None or options.is_numeric(name) or (maybe and facts.kind == NUMBERS):
-        return ColumnCoder(Variable(name, None), {}, None, None), 0, []
-    column, weights = seen
-    assert column.cells is not None and column.kind != OVERFLOW
-    if maybe:
-        by_label = {label: k for k, label in enumerate(column.labels)}
-        return ColumnCoder(Variable(name, tuple(column.labels)), by_label, None, None), 0, []
-    found = code_column(name, column, options, None, weights, where, names_rows=False)
-    heavy = np.zeros(len(found.levels), dtype=np.int64)
-    np.add.at(heavy, found.codes, weights)
-    unseen = [level for level, weight in zip(found.levels, heavy, strict=True) if not weight]
-    codes = found.codes.tolist()
-    by_label = dict(zip(column.labels, codes, strict=True)) if is_codes(column) else {}
-    intervals = options.declared_intervals(name)
-    edges = None
-    if intervals is not None:
-        placed = Intervals(intervals)
-        edges = Edges(placed.cuts, _codes_of(placed.names, found.levels))
-    elif found.cuts is not None:
-        edges = Edges(np.array(found.cuts), _codes_of(interval_levels(found.cuts), found.levels))
-    variable = Variable(name, found.levels)
-    return ColumnCoder(variable, by_label, edges, None), found.quantiles, unseen
+def _coder(name: str, seen: _Seen, coding: Coding) -> ColumnCoder:
+    codes = range(len(seen.labels)) if coding.of_label is None else coding.of_label.tolist()
+    # Of numbers, the labels are those that there were before they became too many.
+    by_label = dict(zip(seen.labels, codes, strict=True)) if seen.kind != NUMBERS else {}
+    # What occurred is not needed any more, and may be as long as the table.
+    return ColumnCoder(Variable(name, coding.levels), coding._replace(numbers=None), by_label)
 
 
-def _codes_of(names: Sequence[str], levels: Sequence[str]) -> NDArray[np.int64]:
-    place = {level: code for code, level in enumerate(levels)}
-    return np.array([place.get(name, -1) for name in names], dtype=np.int64)
+def _unseen(seen: _Seen, coding: Coding, options: ReadOptions) -> list[str]:
+    """The levels that no row has that does not weigh 0."""
+    if coding.levels is None:
+        return []
+    occurs = np.zeros(len(coding.levels), dtype=bool)
+    if seen.kind == NUMBERS:
+        values = seen.numbers(options.decimal).counting.values
+        occurs[coding.codes_of_numbers(values, np.int64)] = True
+    else:
+        codes = np.flatnonzero(seen.weights())
+        occurs[codes if coding.of_label is None else coding.of_label[codes]] = True
+    return [level for level, there in zip(coding.levels, occurs, strict=True) if not there]
 
 
 def _count_missing(
@@ -332,4 +315,4 @@ def _has_levels(coder: ColumnCoder) -> bool:
 def _with_gap_level(coder: ColumnCoder, declared: bool) -> ColumnCoder:
     levels = levels_with_gaps(coder.variable, declared=declared)
     variable = Variable(coder.variable.name, levels)
-    return ColumnCoder(variable, coder.by_label, coder.edges, levels.index(NA_LEVEL))
+    return replace(coder, variable=variable, gap=levels.index(NA_LEVEL))

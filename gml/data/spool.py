@@ -9,8 +9,6 @@ whatever ends the process, nothing is left of it.
 from __future__ import annotations
 
 import os
-import tempfile
-import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -18,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.data.block_file import BlockFile, Stored
 from gml.data.dataset import (
     MAX_LEVELS,
     Dataset,
@@ -28,24 +27,16 @@ from gml.data.dataset import (
     missing_code,
 )
 from gml.data.levels import NA_LEVEL, order_levels
-from gml.errors import CannotAnswer, DataError, OutputError, UsageError, listing, quote
+from gml.errors import DataError, UsageError, listing, quote
 from gml.stopping import check_stopped
 
 _LEAST_ROWS, _MOST_ROWS = 1 << 12, 1 << 20
 
 
-class _Stored(NamedTuple):
-    """Where the cells of a column of a block are, and what they are."""
-
-    at: int
-    kind: str
-    checksum: int
-
-
 class _Block(NamedTuple):
     n_rows: int
-    columns: tuple[_Stored, ...]
-    weights: _Stored | None
+    columns: tuple[Stored, ...]
+    weights: Stored | None
 
 
 class Spool:
@@ -67,15 +58,8 @@ class Spool:
         self, folder: str | os.PathLike[str] | None = None, *, block_bytes: int = 1 << 24
     ) -> None:
         """Make the file in a folder, by default that of the system for temporary files."""
-        self._folder = os.fspath(folder or tempfile.gettempdir())
+        self._file = BlockFile(folder)
         self._block_bytes = block_bytes
-        try:
-            self._file = tempfile.TemporaryFile(dir=self._folder, buffering=0)  # noqa: SIM115
-        except OSError as error:
-            raise OutputError(
-                f"cannot make a spool in {self._folder!r}: {error.strerror}"
-            ) from None
-        self._end = 0
         self._blocks: list[_Block] = []
         self._first: Dataset | None = None
         self._labels: list[dict[str, int]] = []
@@ -83,7 +67,6 @@ class Spool:
         self._origin: Origin | None = None
         self._tables: dict[tuple[int, str], NDArray[Any] | None] = {}
         self._gaps: list[bool] = []
-        self._compared: set[int] = set()
         self.variables: tuple[Variable, ...] = ()
         self.n = self.n_rows = 0
 
@@ -193,23 +176,9 @@ class Spool:
                 cells = table[column]
                 # What says missing is the last code of either type.
                 cells = cells.astype(code_type(len(self._labels[j])))
-            stored.append(self._write(cells))
-        weights = None if block.weights is None else self._write(block.weights)
+            stored.append(self._file.write(cells))
+        weights = None if block.weights is None else self._file.write(block.weights)
         self._blocks.append(_Block(block.n_rows, tuple(stored), weights))
-
-    def _write(self, cells: NDArray[Any]) -> _Stored:
-        content = np.ascontiguousarray(cells).data.cast("B") if cells.size else memoryview(b"")
-        stored = _Stored(self._end, cells.dtype.str, zlib.crc32(content))
-        try:
-            while content:
-                written = os.pwrite(self._file.fileno(), content, self._end)
-                content = content[written:]
-                self._end += written
-        except OSError as error:
-            raise OutputError(
-                f"cannot write to the spool in {self._folder!r}: {error.strerror}"
-            ) from None
-        return stored
 
     def finish(self) -> None:
         """Settle the levels; no more pieces come."""
@@ -254,7 +223,7 @@ class Spool:
     def block(self, k: int, columns: Sequence[int]) -> Dataset:
         """Return some columns of a block; several threads may ask."""
         block = self._blocks[k]
-        weights = None if block.weights is None else self._read(block.weights, block.n_rows)
+        weights = None if block.weights is None else self._file.read(block.weights, block.n_rows)
         return Dataset(
             tuple(self.variables[j] for j in columns),
             tuple(self._column(j, block) for j in columns),
@@ -262,7 +231,7 @@ class Spool:
         )
 
     def _column(self, j: int, block: _Block) -> NDArray[Any]:
-        cells = self._read(block.columns[j], block.n_rows)
+        cells = self._file.read(block.columns[j], block.n_rows)
         if self.variables[j].levels is None:
             return cells
         table = self._final_codes(j, cells)
@@ -281,19 +250,3 @@ class Spool:
             same = table.dtype == cells.dtype and codes == list(range(len(codes)))
             self._tables[key] = None if same else table
         return self._tables[key]
-
-    def _read(self, stored: _Stored, n_rows: int) -> NDArray[Any]:
-        check_stopped()
-        cells = np.empty(n_rows, dtype=stored.kind)
-        room = cells.data.cast("B") if n_rows else memoryview(b"")
-        done = 0
-        while done < len(room):
-            got = os.preadv(self._file.fileno(), [room[done:]], stored.at + done)
-            if got == 0:
-                break
-            done += got
-        known = stored.at in self._compared
-        if done < len(room) or not (known or zlib.crc32(room) == stored.checksum):
-            raise CannotAnswer(f"the spool in {self._folder!r} is damaged; try another folder")
-        self._compared.add(stored.at)
-        return cells

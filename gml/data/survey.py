@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from gml import kernel
+from gml.data.cells import read_cells
 from gml.data.coding import weights_of
 from gml.data.column_facts import Facts
 from gml.data.columns import all_columns, column_specs
@@ -168,7 +168,7 @@ def _read_text(
     chosen = all_columns(header.names, options, source.name)
     specs = _specs(header.names, chosen, options, texts)
     try:
-        cells: CsvResult = kernel.active().read_csv(
+        cells = read_cells(
             source, header.rest, header.next_line, specs, text_dialect(delimiter, options)
         )
     except CsvProblem as problem:

@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from gml.counts.counter import Counter
 from gml.counts.memory import MemoryCounter
 from gml.counts.open_count_file import is_counted, open_counts
+from gml.counts.open_stream import read_or_stream
 from gml.data.alignment import levels_first, with_levels_first
+from gml.data.columns import Choice
 from gml.data.dataset import Dataset, missing_mask
 from gml.data.discretize import cuts_of_levels
 from gml.data.frames import is_frame, is_spark_frame
@@ -22,7 +24,6 @@ from gml.data.missing import apply_missing_policy, count_missing
 from gml.data.number_summary import NumberValues
 from gml.data.options import EM, SPARK, ReadOptions
 from gml.data.parquet import is_parquet
-from gml.data.reading import read_dataset
 from gml.data.records import open_records
 from gml.data.schema import Schema
 from gml.errors import (
@@ -139,12 +140,28 @@ class CheckedReading:
             options = replace(self.options, missing=self._policy)
             return self._of_engine(open_spark(source, options, used=used), found)
         options = self.options
-        dataset = read_dataset(source, options, used=used)
+        dataset = self._rows_of(source, options, used)
 
         def lines(numbers: Collection[int]) -> Mapping[int, int]:
             return {} if path is None else _lines(numbers, dataset, path, options)
 
         return self._of_rows(dataset, found, lines, options.na_tokens, self._uncut(dataset))
+
+    def _rows_of(
+        self, source: str | os.PathLike[str] | pd.DataFrame, options: ReadOptions, used: Choice
+    ) -> Dataset:
+        """Read rows; those that went to a file come back from there if there is room for them."""
+        found = read_or_stream(source, options, used=used, threads=self.threads)
+        if isinstance(found, Dataset):
+            return found
+        rows = found.rows_as_they_stand()
+        if rows is None:
+            raise CannotAnswer(
+                f"{place(self.data)}: a check looks at each row, and the rows take more than "
+                f"{parameter('max_memory')} allows; allow more, or count them and check the tables "
+                f"(gml count DATA {parameter('implied')} {self.model})"
+            )
+        return rows
 
     def of_dataset(self, dataset: Dataset) -> CheckedData:
         """Take rows that were read already; numbers are put into the intervals of the model."""

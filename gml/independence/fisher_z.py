@@ -57,7 +57,8 @@ class FisherZTest(PValueTest):
         self._known: _Correlations | None = None
         size = len(self.names)
         self._is_one = size <= _MOST_KEPT and not counter.missing
-        rows = counter.rows()
+        # An engine that reads rows in passes has none of them in memory for this.
+        rows = None if counter.pass_rows else counter.rows()
         self._bytes = bytes_of_matrix(
             size,
             _MOST_LIMBS * size,

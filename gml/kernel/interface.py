@@ -24,7 +24,6 @@ from gml.kernel.layout import (
     GrownSets,
     PairSums,
     RowGroups,
-    Source,
     TableStatistics,
 )
 from gml.kernel.matrix_interface import MatrixKernel
@@ -71,6 +70,26 @@ class ConditioningSets(Protocol):
 
     def fill(self, which: Integers, first: Integers, count: Integers) -> Positions:
         """Rows (x, y, *set): for pair which[k] the sets number first[k] and the count[k]-1 next."""
+
+
+class CsvReader(Protocol):
+    """Reads CSV text block by block, and gives out cells whenever they are wanted.
+
+    Labels keep their codes: column k of each result has the same list of labels, which grows.
+    """
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that were read and not taken yet."""
+
+    def expect(self, n_rows: int) -> None:
+        """Make room for so many rows at once."""
+
+    def feed(self, block: bytearray, size: int, final: bool) -> int:
+        """Read the whole records among the first bytes of a block, and say how many bytes."""
+
+    def take(self) -> CsvResult:
+        """Return the cells of all rows since the last time."""
 
 
 class CsvWriter(Protocol):
@@ -213,14 +232,9 @@ class Kernel(MatrixKernel, ExpectationKernel, Protocol):
 
     def obey(self, flag: bytearray) -> None: ...
 
-    def read_csv(
-        self,
-        source: Source,
-        start: bytes,
-        first_line: int,
-        columns: list[ColumnSpec],
-        dialect: CsvDialect,
-    ) -> CsvResult: ...
+    def CsvReader(
+        self, columns: list[ColumnSpec], dialect: CsvDialect, first_line: int
+    ) -> CsvReader: ...
 
     def recode(self, codes: Codes, new_codes: list[int]) -> None: ...
 

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 BLOCK_BYTES = 1 << 20
 """Bytes requested from a source at a time."""
 
+READ_AHEAD = 64
+"""Bytes that must be readable behind each block of a CSV file (csv_reader.h)."""
+
 DENSE_CELLS = 1 << 16
 """The largest table that is always counted with one cell per possible configuration."""
 
@@ -32,9 +35,8 @@ SKIP, CODES8, CODES16, NUMBERS, OVERFLOW, CODES32 = range(6)
     NOT_A_NUMBER,
     NO_MEMORY,
     NOT_A_COUNT,
-) = range(10)
-TOO_MANY_ROWS = 10
-"""The cells take more than the limit; the readers around the kernel's own notice that."""
+    TOO_MANY_ROWS,
+) = range(11)
 CELL_BYTES = {SKIP: 0, CODES8: 1, CODES16: 2, CODES32: 4, NUMBERS: 8, OVERFLOW: 0}
 
 
@@ -142,11 +144,14 @@ class CsvDialect:
     field_limit: int = FIELD_LIMIT
     record_limit: int = RECORD_LIMIT
     cells_limit: int | None = None
-    """Bytes that the cells of all columns may take."""
+    """Bytes that the cells of all columns may take that were read and not taken yet."""
 
 
 class CsvColumn(NamedTuple):
-    """Cells of one column: codes of `labels` in order of appearance, or numbers."""
+    """Cells of one column: codes of `labels` in order of appearance, or numbers.
+
+    A reader has one list of labels per column, to which later pieces of the file only add.
+    """
 
     kind: int
     labels: list[str]
@@ -154,12 +159,12 @@ class CsvColumn(NamedTuple):
 
 
 class CsvResult(NamedTuple):
-    """All columns of a CSV file."""
+    """All columns of a CSV file, or of a piece of it."""
 
     n_rows: int
     columns: list[CsvColumn]
     n_lines: int
-    """Physical lines after the header; as many as rows iff each row is on a line of its own."""
+    """Physical lines of them; as many as rows iff each row is on a line of its own."""
 
 
 class CsvProblem(Exception):

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.counts.counter import Counter
+from gml.counts.streamed import StreamCounter
 from gml.data.dataset import Dataset
 from gml.data.number_summary import NumberSummary, NumberValues
 from gml.data.row_groups import equal_rows, multiplicities
@@ -109,6 +111,17 @@ def training_of(rows: Dataset | None) -> Training | None:
     numbers = {name: found.summary() for name, found in numbers_in(rows).items()}
     uncut = None if rows.origin is None else rows.origin.repeats
     return Training(numbers, _repeats(rows, numbers), None if uncut is None else Repeats(uncut))
+
+
+def training_behind(counter: Counter) -> Training | None:
+    """Return the same for the rows behind an engine, which need not be in memory."""
+    rows = counter.rows()
+    if rows is not None or not isinstance(counter, StreamCounter) or counter.n == 0:
+        return training_of(rows)
+    numbers = {name: found.summary() for name, found in counter.number_values().items()}
+    uncut = counter.uncut_repeats()
+    repeats = Repeats(counter.row_repeats())
+    return Training(numbers, repeats, None if uncut is None else Repeats(uncut))
 
 
 def _repeats(rows: Dataset, numbers: Mapping[str, NumberSummary]) -> Repeats:

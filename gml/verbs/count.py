@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
 from math import comb
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 from gml.counts.count_parquet import encode_counts as encode_counts
 from gml.counts.counter import Counter
@@ -22,7 +22,9 @@ from gml.counts.countfile import (
     count_sets,
 )
 from gml.counts.memory import MemoryCounter
+from gml.counts.open_stream import read_or_stream
 from gml.counts.small_cells import require_large_cells
+from gml.counts.streamed import StreamCounter
 from gml.data.dataset import Dataset
 from gml.data.discretize import cuts_of_levels
 from gml.data.missing import apply_missing_policy
@@ -97,32 +99,69 @@ def count(
     else:
         options = options_for(data, declaring(reading, wanted.declared))
     options = replace(options, digest=True)
-    # Missing cells are counted before they are gone.
-    raw = rows_of(data, replace(options, missing="available"), used=wanted.columns)
+    found = _opened(data, options, wanted, where, threads)
+    if found.counter.n == 0:
+        reporter().warn(f"{where}: no rows to count")
+    counts = count_sets(
+        found.counter,
+        wanted.sets([variable.name for variable in found.counter.variables]),
+        options=CountOptions(
+            found.policy,
+            options.decimal,
+            tuple(sorted(options.na_tokens)),
+            options.weights,
+            options.bins,
+        ),
+        columns=_columns(found, options),
+        dropped=found.n_before - found.counter.n,
+        missing=found.missing,
+    )
+    if min_cell is not None:
+        require_large_cells(counts, min_cell)
+    return counts
+
+
+class _Opened(NamedTuple):
+    """An engine, and what is known of its rows before missing values were treated."""
+
+    counter: Counter
+    policy: str
+    n_before: int
+    with_added_level: frozenset[str] = frozenset()
+    missing: Mapping[str, int] | None = None
+
+
+def _opened(
+    data: Data, options: ReadOptions, wanted: _Wanted, where: str, threads: int | None
+) -> _Opened:
+    """Open data for counting; missing cells are counted before they are gone."""
+    if isinstance(data, Dataset | Counter):
+        raw = rows_of(data, options, used=wanted.columns)
+    else:
+        found = read_or_stream(
+            data,
+            replace(options, missing="available"),
+            used=wanted.columns,
+            threads=threads,
+            missing_in_stream=options.missing,
+        )
+        if isinstance(found, StreamCounter):
+            return _Opened(
+                found, options.missing, found.n_before, found.with_added_level, found.lacking
+            )
+        raw = found
     policy = options.missing
     if isinstance(data, Dataset | Counter) and raw.missing:
         policy = "available"
     dataset = apply_missing_policy(
         raw, policy, where, declared={*options.levels.levels, *options.levels.intervals}
     )
-    if dataset.n == 0:
-        reporter().warn(f"{where}: no rows to count")
-    counts = count_sets(
-        MemoryCounter(dataset, threads=threads),
-        wanted.sets(dataset.names),
-        options=CountOptions(
-            policy,
-            options.decimal,
-            tuple(sorted(options.na_tokens)),
-            options.weights,
-            options.bins,
-        ),
-        columns=_columns(raw, dataset, options),
-        dropped=raw.n - dataset.n,
+    added = frozenset(
+        after.name
+        for before, after in zip(raw.variables, dataset.variables, strict=True)
+        if len(after.levels or ()) > len(before.levels or ())
     )
-    if min_cell is not None:
-        require_large_cells(counts, min_cell)
-    return counts
+    return _Opened(MemoryCounter(dataset, threads=threads), policy, raw.n, added)
 
 
 def _tables_of(given: GivenGraph) -> list[tuple[str, ...]]:
@@ -141,14 +180,14 @@ def _several(given: Any) -> tuple[Any, ...]:
     return tuple(given) if isinstance(given, list | tuple) else (given,)
 
 
-def _columns(raw: Dataset, dataset: Dataset, options: ReadOptions) -> dict[str, CountedColumn]:
+def _columns(found: _Opened, options: ReadOptions) -> dict[str, CountedColumn]:
     """What is known about columns, before and after missing values were treated."""
     columns = {}
-    for before, after in zip(raw.variables, dataset.variables, strict=True):
-        levels = after.levels or ()
-        na = len(levels) > len(before.levels or ())
-        columns[after.name] = CountedColumn(
-            after.name, levels, _source(after.name, levels, options), na
+    for variable in found.counter.variables:
+        levels = variable.levels or ()
+        na = variable.name in found.with_added_level
+        columns[variable.name] = CountedColumn(
+            variable.name, levels, _source(variable.name, levels, options), na
         )
     return columns
 

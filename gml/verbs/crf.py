@@ -28,7 +28,7 @@ from gml.model.conditional.folds import AUTO
 from gml.model.conditional.rows import FieldRows
 from gml.model.conditional.terms import FieldTerms
 from gml.model.sequences.chain_field import ChainField
-from gml.model.training import training_of
+from gml.model.training import training_behind
 from gml.progress import Deadline, reporter
 from gml.verbs.shared.data_input import Data, name_of, open_data
 from gml.verbs.shared.declared_columns import DeclaredColumns
@@ -175,7 +175,7 @@ def crf(
         )
     known = {variable.name: variable for variable in counter.variables}
     read = {variable.name for variable in terms.inputs}
-    training = training_of(counter.rows())
+    training = training_behind(counter)
     if training is not None and training.rows is not None:
         warn_of_deliveries(training.rows)
     return ConditionalField.of_tables(

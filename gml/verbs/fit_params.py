@@ -11,7 +11,7 @@ from gml.data.options import names_of
 from gml.errors import UsageError, agreeing, counted, listing, parameter
 from gml.model.bayesnet import CPT, BayesNet
 from gml.model.fit import fit, require_all_seen, unseen_configurations
-from gml.model.training import training_of
+from gml.model.training import training_behind
 from gml.parameters import FOR_LABELS
 from gml.progress import Deadline, reporter
 from gml.verbs.shared.data_input import Data, is_data, is_path, is_read, open_data
@@ -172,7 +172,7 @@ def fit_params(
     if change is not None:
         # What else a model keeps of its rows does not add up.
         return net
-    training = training_of(counter.rows())
+    training = training_behind(counter)
     if training is not None and training.rows is not None:
         warn_of_deliveries(training.rows)
     net = replace(net, learning=learning, training=training)

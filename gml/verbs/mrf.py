@@ -10,7 +10,7 @@ from typing import Any
 
 from gml.errors import UsageError, parameter, require_one_of
 from gml.model.markovnet import MarkovNet
-from gml.model.training import training_of
+from gml.model.training import training_behind
 from gml.model.undirected.fit import BY_CHAINS, Chains, chosen_method, fit_markov
 from gml.model.undirected.fitting import Penalty
 from gml.model.undirected.gauge import SUM_TO_ZERO
@@ -207,7 +207,7 @@ def mrf(
     if not is_complete or (deadline.passed and not net.summary.converged):
         learning = learning.also(complete=False)
         reporter().warn(f"stopped by {parameter('max_seconds')}: this is the model so far")
-    training = training_of(counter.rows())
+    training = training_behind(counter)
     if training is not None and training.rows is not None:
         warn_of_deliveries(training.rows)
     net = replace(net, learning=learning, training=training)

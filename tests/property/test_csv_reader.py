@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,13 +14,12 @@ from gml.kernel import layout, reference
 from gml.kernel.layout import (
     CODES8,
     NUMBERS,
-    SKIP,
     ColumnSpec,
     CsvDialect,
     CsvProblem,
 )
 from tests import csv_sources
-from tests.csv_sources import Trickle
+from tests.csv_sources import DIALECT, HOSTILE, SIZES, SPEC, TABLE_CELL, Trickle, cells_of
 
 compiled = pytest.importorskip("gml.kernel._kernel")
 
@@ -28,44 +28,6 @@ def outcome(kernel, content, specs, dialect, sizes, start=b""):
     """What a kernel makes of the content, with a hint of its size: right, wrong or missing."""
     size = {0: None, 1: len(content), 2: 10 * len(content)}[len(sizes) % 3]
     return csv_sources.outcome(kernel, Trickle(content, sizes, size), specs, dialect, start)
-
-
-HOSTILE = st.lists(
-    st.sampled_from(
-        [
-            b",", b";", b"\n", b"\r", b"\r\n", b'"', b'""', b"a", b"b", b" ", b"NA", b"?", b"1", b"2.5",
-            b"-3e2", b".", b"1e999", b"\x00", b"\xff", b"\xc3\xa9", b"\xed\xa0\x80", b"\xf0\x9f\x8c\xb3",
-            b"xxxxxxxxxxxxxxxx", b"yyyyyyyyyyyyyyyyyyyyyyyyy", b'"a,b"', b'"x\ny"', b'"q""q"', b",,",
-        ]
-    ),
-    max_size=60,
-).map(b"".join)  # fmt: skip
-
-TABLE_CELL = st.one_of(
-    st.sampled_from(["", "NA", "?", " NA ", "a", "b", "1", "01", "1.0", '5\'9"', "é", "x,y", "p\nq", "\r"]),
-    st.text(alphabet=st.characters(codec="utf-8"), max_size=30),
-    st.floats(allow_nan=False, allow_infinity=False).map(repr),
-)  # fmt: skip
-
-SPEC = st.one_of(
-    st.just(ColumnSpec(SKIP)),
-    st.integers(1, 6).map(lambda k: ColumnSpec(CODES8, k)),
-    st.just(ColumnSpec(CODES8, 65535)),
-    st.integers(1, 4).map(lambda k: ColumnSpec(CODES8, k, numbers_on_overflow=True)),
-    st.just(ColumnSpec(CODES8, 255, ("a", "b", "NA", "1"))),
-    st.just(ColumnSpec(NUMBERS)),
-    st.just(ColumnSpec(NUMBERS, counts=True)),
-)
-
-DIALECT = st.builds(
-    CsvDialect,
-    st.sampled_from([",", ";", "\t"]),
-    st.sampled_from([".", ","]),
-    st.sampled_from([("", "NA", "?"), (), ("1",), (" a ",)]),
-    st.sampled_from([4, 20, 1 << 20]),
-)
-
-SIZES = st.lists(st.integers(1, 200), max_size=5)
 
 
 @settings(max_examples=1500)
@@ -88,6 +50,16 @@ def test_hostile_bytes(content, specs, dialect, sizes):
             assert outcome(compiled, content[5:], specs, dialect, sizes, content[:5]) == expected
         finally:
             compiled.limit_instructions(before)
+
+
+@settings(max_examples=500)
+@given(
+    HOSTILE, st.lists(SPEC, min_size=1, max_size=4), DIALECT, st.sampled_from([4, 11, 40]), SIZES
+)
+def test_where_blocks_end_does_not_matter_to_long_records(content, specs, dialect, limit, sizes):
+    dialect = replace(dialect, record_limit=limit)
+    expected = outcome(compiled, content, specs, dialect, [])
+    assert outcome(compiled, content, specs, dialect, sizes) == expected
 
 
 @settings(max_examples=300)
@@ -119,7 +91,7 @@ def test_values_come_back_byte_for_byte():
     content = "".join(",".join(row) + "\n" for row in rows).encode()
     specs = [ColumnSpec(CODES8)] * 3
     for kernel in (compiled, reference):
-        result = kernel.read_csv(Trickle(content, []), b"", 2, specs, CsvDialect(",", ".", ()))
+        result = cells_of(kernel, Trickle(content, []), specs, CsvDialect(",", ".", ()))
         for j, column in enumerate(result.columns):
             assert [column.labels[code] for code in column.cells] == [row[j] for row in rows]
 
@@ -130,7 +102,7 @@ def test_codes_widen_past_255_levels(kernel, n_labels):
     values = [f"v{i}" for i in range(n_labels)]
     content = "\n".join([*values, "", '""', *reversed(values)]).encode()
     specs = [ColumnSpec(CODES8, 65535)]
-    result = kernel.read_csv(Trickle(content, []), b"", 2, specs, CsvDialect(",", ".", ("",)))
+    result = cells_of(kernel, Trickle(content, []), specs, CsvDialect(",", ".", ("",)))
     (column,) = result.columns
     assert column.cells.dtype == (np.uint8 if n_labels <= 255 else np.uint16)
     missing = np.iinfo(column.cells.dtype).max
@@ -143,7 +115,7 @@ def test_numeric_column_turns_into_numbers_when_labels_run_out(kernel):
     numbers = [i / 7 for i in range(70000)]
     content = "".join(f"{x!r}\n" for x in numbers).encode() + b"NA\n"
     specs = [ColumnSpec(CODES8, 65535, numbers_on_overflow=True)]
-    result = kernel.read_csv(Trickle(content, []), b"", 2, specs, CsvDialect(",", ".", ("NA",)))
+    result = cells_of(kernel, Trickle(content, []), specs, CsvDialect(",", ".", ("NA",)))
     (column,) = result.columns
     assert column.kind == NUMBERS
     assert column.cells[:-1].tolist() == numbers
@@ -154,9 +126,7 @@ def test_numeric_column_turns_into_numbers_when_labels_run_out(kernel):
 def test_one_enormous_field_is_refused_without_being_kept(kernel):
     content = b'a\n"' + b"x" * (3 << 20)
     with pytest.raises(CsvProblem) as caught:
-        kernel.read_csv(
-            Trickle(content, []), b"", 2, [ColumnSpec(CODES8)], CsvDialect(",", ".", ())
-        )
+        cells_of(kernel, Trickle(content, []), [ColumnSpec(CODES8)], CsvDialect(",", ".", ()))
     assert caught.value.status == layout.FIELD_TOO_LONG
     assert caught.value.line == 3
 

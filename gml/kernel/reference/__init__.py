@@ -4,7 +4,7 @@ from gml.kernel.reference.chain_field import ChainRows
 from gml.kernel.reference.completion import complete_rows
 from gml.kernel.reference.conditioning import ConditioningSets
 from gml.kernel.reference.counting import CodedData, exact_dot, group_rows, recode
-from gml.kernel.reference.csv_reader import read_csv
+from gml.kernel.reference.csv_reader import CsvReader
 from gml.kernel.reference.csv_writer import CsvWriter
 from gml.kernel.reference.elimination import Elimination
 from gml.kernel.reference.exact_gram import centred_products, write_limbs
@@ -58,6 +58,7 @@ __all__ = [
     "ChainRows",
     "CodedData",
     "ConditioningSets",
+    "CsvReader",
     "CsvWriter",
     "Elimination",
     "GaussianSampler",
@@ -103,7 +104,6 @@ __all__ = [
     "permuted_distance_products",
     "permuted_products",
     "precision_step",
-    "read_csv",
     "recode",
     "residuals_of_sums",
     "residuals_within",

@@ -12,12 +12,13 @@ import math
 import re
 import sys
 from collections.abc import Iterator
+from itertools import islice
+from typing import Any
 
 import numpy as np
 
 from gml.kernel.layout import (
     BAD_UTF8,
-    BLOCK_BYTES,
     CELL_BYTES,
     CODES8,
     CODES16,
@@ -38,42 +39,38 @@ from gml.kernel.layout import (
     CsvDialect,
     CsvProblem,
     CsvResult,
-    Source,
 )
 from gml.kernel.number import parse_number
 
 _LINE = re.compile("[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$")
 _MISSING = -1
+_CELLS: dict[int, type[Any]] = {
+    CODES8: np.uint8,
+    CODES16: np.uint16,
+    CODES32: np.uint32,
+    NUMBERS: np.float64,
+}
 
 
 class _Lines:
-    """Physical lines of a source, counted; CR, LF and CRLF each end one."""
+    """Physical lines of a text; CR, LF and CRLF each end one."""
 
-    def __init__(self, source: Source, start: bytes, first_line: int) -> None:
-        self._source = source
-        self._pending = start.decode("latin-1")
-        self.number = first_line - 1
+    def __init__(self, text: str, end: int) -> None:
+        self._found = _LINE.finditer(text, 0, end)
+        self.given = self.characters = 0
         self.ended = False
-        self.characters = 0
 
     def __iter__(self) -> Iterator[str]:
-        buffer = bytearray(BLOCK_BYTES)
-        final = False
-        while not final:
-            with memoryview(buffer) as room:
-                got = self._source.readinto(room)
-            final = got == 0
-            self._pending += buffer[:got].decode("latin-1")
-            # A CR at the very end may be half of a CRLF, a line without an end half of a line.
-            whole = len(self._pending)
-            if not final:
-                whole = max(self._pending.rfind("\n"), self._pending.rfind("\r", 0, -1)) + 1
-            for match in _LINE.finditer(self._pending, 0, whole):
-                self.number += 1
-                self.characters += len(match[0])
-                yield match[0]
-            self._pending = self._pending[whole:]
-        self.ended = True
+        return self
+
+    def __next__(self) -> str:
+        match = next(self._found, None)
+        if match is None:
+            self.ended = True
+            raise StopIteration
+        self.given += 1
+        self.characters = match.end()
+        return match[0]
 
 
 class _Column:
@@ -87,7 +84,13 @@ class _Column:
         self.codes: dict[bytes, int] = {}
         for label in spec.declared or spec.known:
             self.codes[label.encode()] = len(self.codes)
+        self.labels: list[str] = []
         self.cells: list[float] = []
+
+    @property
+    def cell_bytes(self) -> int:
+        """Bytes of a cell in the kernel's form."""
+        return CELL_BYTES[self._final_kind()]
 
     def store(self, field: bytes) -> int | None:
         """Append a cell; return what is wrong with it."""
@@ -140,45 +143,80 @@ class _Column:
         self.cells = []
         return None
 
-    def result(self) -> CsvColumn:
-        """Return the column in the kernel's form."""
-        labels = [label.decode("utf-8") for label in self.codes]
-        if self.kind == SKIP:
-            return CsvColumn(SKIP, [], None)
-        if self.kind == OVERFLOW:
-            return CsvColumn(OVERFLOW, labels, None)
-        if self.kind == NUMBERS:
-            return CsvColumn(NUMBERS, labels, np.array(self.cells, dtype=np.float64))
-        codes = np.array(self.cells, dtype=np.int64)
-        if len(labels) <= 255:
-            return CsvColumn(CODES8, labels, codes.astype(np.uint8))
-        if len(labels) <= 65535:
-            return CsvColumn(CODES16, labels, codes.astype(np.uint16))
-        return CsvColumn(CODES32, labels, codes.astype(np.uint32))
+    def take(self) -> CsvColumn:
+        """Return the cells since the last time in the kernel's form."""
+        kind = self._final_kind()
+        if kind == SKIP:
+            return CsvColumn(SKIP, self.labels, None)
+        new = islice(self.codes, len(self.labels), None)
+        self.labels.extend(label.decode("utf-8") for label in new)
+        if kind == OVERFLOW:
+            return CsvColumn(OVERFLOW, self.labels, None)
+        cells = np.array(self.cells, dtype=np.float64 if kind == NUMBERS else np.int64)
+        self.cells = []
+        return CsvColumn(kind, self.labels, cells.astype(_CELLS[kind]))
+
+    def _final_kind(self) -> int:
+        """Return the kind of the kernel's cells, which are as wide as the labels need."""
+        if self.kind != CODES8:
+            return self.kind
+        n_labels = len(self.codes)
+        return CODES8 if n_labels <= 255 else CODES16 if n_labels <= 65535 else CODES32
 
 
-def read_csv(
-    source: Source, start: bytes, first_line: int, columns: list[ColumnSpec], dialect: CsvDialect
-) -> CsvResult:
-    """Read the records after the header; see gml.kernel.layout for the types."""
-    lines = _Lines(source, start, first_line)
-    csv.field_size_limit(sys.maxsize)
-    reader = csv.reader(iter(lines), delimiter=dialect.delimiter)
-    read = [_Column(spec, dialect) for spec in columns]
-    n_rows, limit = 0, dialect.cells_limit
-    line, characters = first_line, 0
-    for record in reader:
-        if record:
+class CsvReader:
+    """Reads the records after a header; labels keep their codes when cells are taken."""
+
+    def __init__(self, columns: list[ColumnSpec], dialect: CsvDialect, first_line: int) -> None:
+        self._columns = [_Column(spec, dialect) for spec in columns]
+        self._dialect = dialect
+        self._line = self._line_taken = first_line
+        self.n_rows = 0
+
+    def expect(self, n_rows: int) -> None:
+        """Room is made as it is needed."""
+
+    def feed(self, block: bytearray, size: int, final: bool) -> int:
+        """Read the whole records among the first bytes of a block; returns their bytes.
+
+        What was not read comes again at the start of the next block. `final` says that no more
+        bytes follow. The first thing that is wrong is raised as a CsvProblem, and ends the reader.
+        """
+        text = bytes(block[:size]).decode("latin-1")
+        # A CR at the very end may be half of a CRLF, a line without an end half of a line.
+        end = size if final else max(text.rfind("\n"), text.rfind("\r", 0, size - 1)) + 1
+        lines = _Lines(text, end)
+        csv.field_size_limit(sys.maxsize)
+        given = characters = 0
+        for record in csv.reader(lines, delimiter=self._dialect.delimiter):
             # Outside quotes no record needs a line beyond its own.
-            _store_record(record, read, dialect, line, lines.ended)
-            if lines.characters - characters > dialect.record_limit:
-                raise CsvProblem(RECORD_TOO_LONG, line, 0, 0, b"")
-            n_rows += 1
-        if limit is not None and n_rows * sum(CELL_BYTES[column.kind] for column in read) > limit:
-            raise CsvProblem(TOO_MANY_ROWS, line, 0, n_rows, b"")
-        line, characters = lines.number + 1, lines.characters
-    n_lines = lines.number - first_line + 1
-    return CsvResult(n_rows, [column.result() for column in read], n_lines)
+            if lines.ended and not final:
+                break
+            if record:
+                _store_record(record, self._columns, self._dialect, self._line, lines.ended)
+                if lines.characters - characters > self._dialect.record_limit:
+                    raise CsvProblem(RECORD_TOO_LONG, self._line, 0, 0, b"")
+                self.n_rows += 1
+                self._limit_cells()
+            self._line += lines.given - given
+            given, characters = lines.given, lines.characters
+        # A record that goes on may be as long as allowed, and a field of it twice that in quotes.
+        most = self._dialect.record_limit + 2 * self._dialect.field_limit + 2
+        if size - characters > most:
+            raise CsvProblem(RECORD_TOO_LONG, self._line, 0, 0, b"")
+        return characters
+
+    def _limit_cells(self) -> None:
+        limit = self._dialect.cells_limit
+        if limit is not None and self.n_rows * sum(c.cell_bytes for c in self._columns) > limit:
+            raise CsvProblem(TOO_MANY_ROWS, self._line, 0, self.n_rows, b"")
+
+    def take(self) -> CsvResult:
+        """Return the cells of all rows since the last time; lists of labels go on to grow."""
+        columns = [column.take() for column in self._columns]
+        found = CsvResult(self.n_rows, columns, self._line - self._line_taken)
+        self.n_rows, self._line_taken = 0, self._line
+        return found
 
 
 def _store_record(

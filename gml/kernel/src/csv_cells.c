@@ -26,6 +26,7 @@ csv_reader *csv_new(size_t n_columns, unsigned char delimiter, unsigned char dec
     reader->line = first_line;
     reader->field_limit = field_limit;
     reader->record_limit = record_limit;
+    reader->cells_limit = SIZE_MAX;
     return reader;
 }
 
@@ -104,6 +105,13 @@ static size_t cell_size(int kind)
     }
 }
 
+static void set_kind(csv_reader *reader, csv_column *column, int kind)
+{
+    reader->row_bytes += cell_size(kind);
+    reader->row_bytes -= cell_size(column->kind);
+    column->kind = kind;
+}
+
 /* Empty slots in place of those the column has, which stay the caller's to place and free. */
 static int allocate_slots(csv_column *column, int bits)
 {
@@ -123,7 +131,7 @@ int csv_set_column(csv_reader *reader, size_t j, int kind, uint32_t max_labels, 
                    int numbers_on_overflow, int counts)
 {
     csv_column *column = &reader->columns[j];
-    column->kind = kind;
+    set_kind(reader, column, kind);
     column->max_labels = max_labels;
     column->closed = closed;
     column->numbers_on_overflow = numbers_on_overflow;
@@ -252,18 +260,18 @@ static uint32_t code_at(const csv_column *column, size_t i)
 /* Give the codes of a column the next larger kind of cell. */
 static int widen(csv_reader *reader, csv_column *column)
 {
-    csv_column wide = *column;
-    wide.kind = column->kind == CSV_CODES8 ? CSV_CODES16 : CSV_CODES32;
-    wide.cells = malloc((reader->row_capacity ? reader->row_capacity : 1) * cell_size(wide.kind));
-    if (wide.cells == NULL)
+    int kind = column->kind == CSV_CODES8 ? CSV_CODES16 : CSV_CODES32;
+    void *wide = malloc((reader->row_capacity ? reader->row_capacity : 1) * cell_size(kind));
+    if (wide == NULL)
         return 0;
     for (size_t i = 0; i < reader->n_rows; i++)
-        if (wide.kind == CSV_CODES16)
-            ((uint16_t *)wide.cells)[i] = (uint16_t)code_at(column, i);
+        if (kind == CSV_CODES16)
+            ((uint16_t *)wide)[i] = (uint16_t)code_at(column, i);
         else
-            ((uint32_t *)wide.cells)[i] = code_at(column, i);
+            ((uint32_t *)wide)[i] = code_at(column, i);
     free(column->cells);
-    *column = wide;
+    column->cells = wide;
+    set_kind(reader, column, kind);
     return 1;
 }
 
@@ -298,15 +306,15 @@ static int turn_into_numbers(csv_reader *reader, csv_column *column)
     free(values);
     free(column->cells);
     column->cells = cells;
-    column->kind = CSV_NUMBERS;
+    set_kind(reader, column, CSV_NUMBERS);
     return 1;
 }
 
-static void give_up_column(csv_column *column)
+static void give_up_column(csv_reader *reader, csv_column *column)
 {
     free(column->cells);
     column->cells = NULL;
-    column->kind = CSV_OVERFLOW;
+    set_kind(reader, column, CSV_OVERFLOW);
 }
 
 int csv_store_number(csv_reader *reader, size_t j, const unsigned char *text, size_t length)
@@ -352,7 +360,7 @@ int csv_store_new_label(csv_reader *reader, size_t j, const unsigned char *text,
             return csv_fail(reader, CSV_NO_MEMORY, j, NULL, 0);
         if (turned)
             return csv_store_number(reader, j, text, length);
-        give_up_column(column);
+        give_up_column(reader, column);
         return 1;
     }
     if (is_full(column) && !widen(reader, column))
@@ -367,7 +375,7 @@ int csv_declare(csv_reader *reader, size_t j, const unsigned char *label, size_t
 {
     csv_column *column = &reader->columns[j];
     if (is_full(column))
-        column->kind = column->kind == CSV_CODES8 ? CSV_CODES16 : CSV_CODES32;
+        set_kind(reader, column, column->kind == CSV_CODES8 ? CSV_CODES16 : CSV_CODES32);
     /* label_key reads up to 16 bytes: copy into slack. */
     unsigned char *padded = calloc(1, length + 16);
     if (padded == NULL)
@@ -392,4 +400,9 @@ int csv_finish(csv_reader *reader)
     }
     reader->row_capacity = reader->n_rows;
     return 1;
+}
+
+void csv_forget_rows(csv_reader *reader)
+{
+    reader->n_rows = reader->row_capacity = 0;
 }

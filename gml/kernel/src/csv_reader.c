@@ -211,7 +211,27 @@ static ALWAYS_INLINE int end_row(csv_reader *reader, size_t n_fields)
         return csv_fail(reader, CSV_RAGGED, 0, NULL, 0);
     }
     reader->n_rows++;
+    if (RARELY(reader->n_rows * reader->row_bytes > reader->cells_limit)) {
+        reader->error_fields = reader->n_rows;
+        return csv_fail(reader, CSV_TOO_MANY_ROWS, 0, NULL, 0);
+    }
     return 1;
+}
+
+/* Nothing is said of what lies beyond the limit of a record but that it is too long, so that it does
+   not matter where blocks end. Returns 0 if the current field starts there. */
+static ALWAYS_INLINE int within_record(csv_reader *reader, const scan *s)
+{
+    if (RARELY((size_t)(s->field - s->record) > reader->record_limit))
+        return csv_fail(reader, CSV_RECORD_TOO_LONG, 0, NULL, 0);
+    return 1;
+}
+
+/* Something is wrong with the current field; no bytes count as consumed. */
+static ALWAYS_INLINE size_t failed(csv_reader *reader, const scan *s)
+{
+    within_record(reader, s);
+    return 0;
 }
 
 /* The line that ends at `at`. */
@@ -219,7 +239,8 @@ static ALWAYS_INLINE int end_line(csv_reader *reader, scan *s, const unsigned ch
                                   const csv_field *field)
 {
     int empty = s->j == 0 && field->length == 0 && !field->quoted;
-    if (!empty && !(store_field(reader, s->j, field) && end_row(reader, s->j + 1)))
+    if (!empty && !(store_field(reader, s->j, field) && within_record(reader, s) &&
+                    end_row(reader, s->j + 1)))
         return 0;
     reader->line += 1 + s->inner_lines;
     s->inner_lines = 0;
@@ -274,17 +295,15 @@ static ALWAYS_INLINE enum step take_mark(csv_reader *reader, scan *s)
 /* The block ends within a record, which is left for the next one unless it is too long already. */
 static ALWAYS_INLINE size_t keep_record(csv_reader *reader, const unsigned char *block, scan s)
 {
-    if ((size_t)(s.end - s.field) > 2 * reader->field_limit + 2)
-        return (size_t)csv_fail(reader, CSV_FIELD_TOO_LONG, s.j, NULL, 0);
-    if ((size_t)(s.end - s.record) > reader->record_limit)
-        csv_fail(reader, CSV_RECORD_TOO_LONG, 0, NULL, 0);
+    if (within_record(reader, &s) && (size_t)(s.end - s.field) > 2 * reader->field_limit + 2)
+        csv_fail(reader, CSV_FIELD_TOO_LONG, s.j, NULL, 0);
     return (size_t)(s.record - block);
 }
 
 /* The end of all data, behind the last field of a record without a line end. */
 static ALWAYS_INLINE size_t end_data(csv_reader *reader, const unsigned char *block, scan s)
 {
-    if (!end_row(reader, s.j))
+    if (!within_record(reader, &s) || !end_row(reader, s.j))
         return 0;
     reader->line += 1 + s.inner_lines;
     return (size_t)(s.end - block);
@@ -298,7 +317,7 @@ static ALWAYS_INLINE size_t end_block(csv_reader *reader, const unsigned char *b
         size_t length;
         if (read_quoted(reader, s.open, s.end, s.final, s.j, &stop, &text, &length) ==
             QUOTED_FAILED)
-            return 0;
+            return failed(reader, &s);
         return keep_record(reader, block, s);
     }
     if (!s.final)
@@ -307,7 +326,7 @@ static ALWAYS_INLINE size_t end_block(csv_reader *reader, const unsigned char *b
         return (size_t)(s.end - block);
     csv_field field = {s.field, (size_t)(s.end - s.field), 0};
     if (!store_field(reader, s.j, &field))
-        return 0;
+        return failed(reader, &s);
     s.j++;
     return end_data(reader, block, s);
 }
@@ -329,7 +348,7 @@ static ALWAYS_INLINE size_t feed(csv_reader *reader, const unsigned char *block,
             if (step == STEP_DONE)
                 continue;
             if (step == STEP_FAILED)
-                return 0;
+                return failed(reader, &s);
             return step == STEP_INCOMPLETE ? keep_record(reader, block, s)
                                            : end_data(reader, block, s);
         }

@@ -30,6 +30,7 @@ enum csv_status {
     CSV_NOT_A_NUMBER = 7,
     CSV_NO_MEMORY = 8,
     CSV_NOT_A_COUNT = 9,
+    CSV_TOO_MANY_ROWS = 10, /* the cells take more than the limit */
 };
 
 /* Bytes that a caller must leave readable behind the end of each block. */
@@ -69,6 +70,7 @@ typedef struct {
     size_t n_columns;
     csv_column *columns;
     size_t n_rows, row_capacity;
+    size_t row_bytes, cells_limit; /* of the cells of a row, and of all cells */
     uint64_t line; /* physical line on which the next record starts */
     int skip_line_feed;
     unsigned char *na_text;
@@ -104,5 +106,8 @@ int csv_reserve(csv_reader *reader, size_t n_rows);
 
 /* Give up unused capacity. */
 int csv_finish(csv_reader *reader);
+
+/* Forget the rows, whose cells the caller has taken out of the columns; labels stay. */
+void csv_forget_rows(csv_reader *reader);
 
 #endif

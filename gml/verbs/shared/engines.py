@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from gml.counts.counter import Counter
 from gml.counts.memory import MemoryCounter
-from gml.counts.open_stream import open_stream
+from gml.counts.open_stream import read_or_stream
 from gml.data.columns import Choice
+from gml.data.dataset import Dataset
 from gml.data.frames import is_spark_frame
-from gml.data.options import SPARK, STREAM, ReadOptions
-from gml.data.reading import read_dataset
+from gml.data.options import SPARK, ReadOptions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +29,5 @@ def open_rows(
         from gml.counts.spark import open_spark
 
         return open_spark(data, options, used=used)
-    if options.engine == STREAM:
-        return open_stream(data, options, used=used, threads=threads)
-    return MemoryCounter(read_dataset(data, options, used=used), threads=threads)
+    found = read_or_stream(data, options, used=used, threads=threads)
+    return MemoryCounter(found, threads=threads) if isinstance(found, Dataset) else found

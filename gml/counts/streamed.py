@@ -1,0 +1,146 @@
+"""The engine over a table whose rows are in a file: each batch of questions is a pass over it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gml.counts.answers import MissingTreatment
+from gml.counts.pass_work import Partial, Work
+from gml.counts.passes import PassCounter, RowFacts
+from gml.data.dataset import Dataset
+from gml.data.number_summary import NumberValues
+from gml.data.settled_rows import SettledRows
+from gml.errors import CannotAnswer, counted, parameter
+from gml.kernel.pool import in_order
+from gml.progress import reporter
+from gml.resources import available_threads, format_size
+
+# Parts of the budget for rows that are wanted in memory, and for finding equal ones.
+_SHARE_OF_ROWS, _SHARE_OF_GROUPS = 2, 4
+
+
+class StreamCounter(PassCounter):
+    """Counts rows that may be too many for memory, as `open_stream` finds them."""
+
+    kind = "a stream"
+
+    def __init__(
+        self, rows: SettledRows, *, threads: int | None = None, max_memory: int | None = None
+    ) -> None:
+        origin = rows.origin
+        super().__init__(
+            RowFacts(
+                rows.variables,
+                rows.n,
+                rows.n_rows,
+                rows.gaps,
+                digest=rows.digest,
+                missing_treatment=MissingTreatment(
+                    origin.policy, origin.n, origin.missing, origin.na
+                ),
+                decimal=origin.decimal,
+                where=rows.spool.where,
+            ),
+            max_memory=max_memory,
+        )
+        self._rows = rows
+        self._threads = threads or available_threads()
+        self._passes = 0
+
+    def __enter__(self) -> StreamCounter:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the room on the disk back."""
+        self._rows.close()
+
+    def rows(self) -> Dataset | None:
+        """The rows, if there is room for them: as they stand, or equal ones counted once."""
+        return self._whole
+
+    @functools.cached_property
+    def _whole(self) -> Dataset | None:
+        return self._with_repeats(self._rows.whole(self._budget // _SHARE_OF_ROWS))
+
+    def rows_as_they_stand(self) -> Dataset | None:
+        """The rows one by one, if there is room for them."""
+        limit = self._budget // _SHARE_OF_ROWS
+        return self._with_repeats(self._rows.whole(limit, join_equal=False))
+
+    def _with_repeats(self, found: Dataset | None) -> Dataset | None:
+        if found is None or not found.origin or not found.origin.numbers:
+            return found
+        repeats = self._rows.uncut_repeats(self._budget // _SHARE_OF_GROUPS)
+        return replace(found, origin=replace(found.origin, repeats=repeats))
+
+    def require_rows(self, what: str) -> Dataset:
+        """Return the rows, or say that there is no room for them."""
+        rows = self.rows()
+        if rows is None:
+            raise CannotAnswer(
+                f"{self.where}: {what} needs the rows in memory, where even the different ones "
+                f"take more than {parameter('max_memory')} allows; choose fewer columns, or allow "
+                "more"
+            )
+        return rows
+
+    def row_repeats(self) -> dict[int, int]:
+        """How many different rows occur how often."""
+        return self._rows.repeats(self._budget // _SHARE_OF_GROUPS)
+
+    def uncut_repeats(self) -> dict[int, int] | None:
+        """The same of the table as it was read, if numbers were cut."""
+        return self._rows.uncut_repeats(self._budget // _SHARE_OF_GROUPS)
+
+    def number_values(self) -> dict[str, NumberValues]:
+        """The values of columns that hold numbers, or held some before they were cut."""
+        found = {}
+        for j, variable in enumerate(self.variables):
+            if variable.is_continuous:
+                found[variable.name] = self._rows.numbers(j)
+            elif variable.name in self._rows.origin.numbers:
+                found[variable.name] = self._rows.origin.numbers[variable.name]
+        return {name: values for name, values in found.items() if len(values.values)}
+
+    @property
+    def n_before(self) -> int:
+        """Rows before those with missing values were treated, weighted."""
+        return self._rows.origin.n
+
+    @property
+    def lacking(self) -> dict[str, int]:
+        """Their missing cells by column, weighted."""
+        return self._rows.lacking
+
+    @property
+    def with_added_level(self) -> frozenset[str]:
+        """The columns that have a level for what is missing, which was not declared."""
+        return self._rows.with_added_level
+
+    def constant_numbers(self) -> list[str]:
+        """The columns of numbers that have only one."""
+        return self._rows.constants()
+
+    def _over_chunks(self, columns: Sequence[int], work: Work[Partial]) -> Partial:
+        n_blocks = self._rows.n_blocks
+        self._passes += 1
+        reporter().note(
+            f"pass {self._passes}: {counted(len(columns), 'column')}, "
+            f"{format_size(self._rows.bytes_of(columns))}"
+        )
+        parts = in_order(
+            lambda k: work.of(self._rows.block(k, columns)),
+            range(n_blocks),
+            self._threads,
+            ahead=self._threads,
+        )
+        total = next(parts)
+        for k, part in enumerate(parts, start=2):
+            total = work.add(total, part)
+            reporter().advance("reading", k, n_blocks)
+        return total

@@ -1,0 +1,115 @@
+"""Files of codes that stay for the next run on the same input.
+
+A file is named after the hash of the input and of the options that it was read with. It appears
+whole or not at all, as outputs do (`gml.atomic`); what a killed run leaves of one is removed by the
+next run in the same folder. All its checksums are compared before it is used, and a file that is
+damaged, or that belongs to somebody else, is made again.
+
+It ends with what is known of the rows as JSON, its hash, and where that begins.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import struct
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from gml.data.block_file import BlockFile, Stored
+from gml.data.options import ReadOptions
+from gml.data.row_spool import Block, RowSpool
+from gml.errors import CannotAnswer
+
+PREFIX = "gml-spool-"
+_FORMAT = 1
+_MAGIC = b"gml/spool"
+_END = struct.Struct("<QQ32s9s")
+
+
+def kept_path(
+    folder: str, digest: str, names: Sequence[str], chosen: Sequence[int], options: ReadOptions
+) -> Path:
+    """Return where the codes of an input are kept, if it was read in this way before."""
+    as_read = replace(
+        options,
+        engine="stream",
+        spool=None,
+        spool_keep=False,
+        digest=False,
+        offer_available=True,
+        offer_em=False,
+        takes_numbers=None,
+    )
+    about = (_FORMAT, digest, list(names), list(chosen), as_read)
+    key = hashlib.sha256(repr(about).encode("utf-8", "surrogateescape")).hexdigest()
+    return Path(folder) / f"{PREFIX}{key[:40]}.codes"
+
+
+def write_facts(spool: RowSpool) -> None:
+    """End a file with what is known of its rows."""
+    facts = json.dumps(
+        {
+            "counters": spool.counters,
+            "tallies": [tally.state(spool.file) for tally in spool.tallies],
+            "blocks": spool.blocks,
+            "dropped": spool.dropped,
+        }
+    ).encode()
+    at = spool.file.size
+    spool.file.write_bytes(facts)
+    digest = hashlib.sha256(facts).digest()
+    spool.file.write_bytes(_END.pack(at, len(facts), digest, _MAGIC))
+
+
+def reopened(path: Path, spool: RowSpool) -> bool:
+    """Fill a spool from a file that was kept; whether there is one, whole and our own."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return False
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
+        os.close(descriptor)
+        return False
+    file = BlockFile(path.parent, descriptor=descriptor)
+    facts = _facts(descriptor, found.st_size)
+    if facts is None:
+        file.close()
+        return False
+    try:
+        spool.file = file
+        spool.counters = facts["counters"]
+        spool.blocks = [_block(block) for block in facts["blocks"]]
+        spool.dropped = [_block(block) for block in facts["dropped"]]
+        for block in (*spool.blocks, *spool.dropped):
+            for stored in (*block.columns, *([block.weights] if block.weights else ())):
+                file.read(stored, block.n_rows)
+        for tally, state in zip(spool.tallies, facts["tallies"], strict=True):
+            tally.restore(state, file)
+    except (CannotAnswer, ValueError, KeyError, TypeError):
+        file.close()
+        return False
+    return True
+
+
+def _facts(descriptor: int, size: int) -> Any:
+    if size < _END.size:
+        return None
+    at, length, digest, magic = _END.unpack(os.pread(descriptor, _END.size, size - _END.size))
+    if magic != _MAGIC or at + length + _END.size != size:
+        return None
+    content = os.pread(descriptor, length, at)
+    if hashlib.sha256(content).digest() != digest:
+        return None
+    return json.loads(content)
+
+
+def _block(content: Any) -> Block:
+    n_rows, columns, weights = content
+    stored = tuple(Stored(*column) for column in columns)
+    return Block(n_rows, stored, None if weights is None else Stored(*weights))
