@@ -18,7 +18,7 @@ from gml.counts.recoding import with_declared
 from gml.counts.streamed import StreamCounter
 from gml.data.columns import Choice
 from gml.data.dataset import Dataset, Variable, is_constant
-from gml.data.frames import is_frame
+from gml.data.frames import is_frame, is_spark_frame
 from gml.data.levels import NA_LEVEL
 from gml.data.missing import FRAME, why_empty
 from gml.data.options import (
@@ -186,7 +186,9 @@ def is_read(data: Data) -> bool:
 
 def is_data(data: object) -> TypeGuard[Data]:
     """Whether something can be read or counted, so that it is not a test or a score."""
-    return is_path(data) or is_frame(data) or isinstance(data, Dataset | Counter)
+    if is_path(data) or is_frame(data) or is_spark_frame(data):
+        return True
+    return isinstance(data, Dataset | Counter)
 
 
 def require_decider(given: object, kind: str, protocol: type) -> None:
