@@ -97,6 +97,7 @@ if TYPE_CHECKING:
     from gml.verbs.mixture import mixture
     from gml.verbs.mrf import mrf
     from gml.verbs.notears import notears
+    from gml.verbs.open_stream import open_stream
     from gml.verbs.pc import pc
     from gml.verbs.plan import plan
     from gml.verbs.profile import profile
@@ -143,6 +144,7 @@ _HOMES = {verb: f"gml.verbs.{verb}" for verb in _LEARN + _MODELS + _ABOUT_THEM +
     "TESTS": "gml.independence.registry",
     "TestLog": "gml.formats.test_log",
     "Variable": "gml.data.dataset",
+    "open_stream": "gml.verbs.open_stream",
     "read": "gml.data.reading",
     "read_baseline": "gml.formats.baseline",
     "read_counts": "gml.counts.count_parquet",
@@ -266,6 +268,7 @@ __all__ = [
     "mixture",
     "mrf",
     "notears",
+    "open_stream",
     "pc",
     "plan",
     "profile",

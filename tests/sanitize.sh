@@ -36,7 +36,8 @@ PY
 for instructions in $offered; do
     echo "instructions: $instructions"
     GML_KERNEL=$instructions "$VENV/bin/python" -m pytest -q -p no:cacheprovider \
-        tests/property/test_csv_reader.py tests/property/test_counting.py \
+        tests/property/test_csv_reader.py tests/property/test_pieces.py \
+        tests/property/test_reading_threads.py tests/property/test_counting.py \
         tests/property/test_conditioning.py tests/property/test_families.py \
         tests/property/test_subsets.py tests/property/test_order_search.py \
         tests/unit/test_order_posterior.py tests/unit/test_order_mcmc.py tests/unit/test_exact.py \

@@ -77,7 +77,21 @@ HEAVY = {
         "verbs/shared/result_frames.py",
     },
     "networkx": {"formats/graphml.py", "graph/graph.py"},
-    "pyarrow": {"counts/count_parquet.py", "data/parquet.py", "data/parquet_sample.py"},
+    "pyarrow": {
+        "counts/count_parquet.py",
+        "counts/spark_answers.py",
+        "counts/spark_rows.py",
+        "counts/spark_session.py",
+        "data/parquet.py",
+        "data/parquet_sample.py",
+    },
+    "pyspark": {
+        "counts/spark.py",
+        "counts/spark_answers.py",
+        "counts/spark_session.py",
+        "counts/spark_source.py",
+    },
+    "py4j": {"counts/spark_session.py"},
     "zstandard": {"data/decompression.py"},
     "scipy": {
         "model/entropy/polytope.py",

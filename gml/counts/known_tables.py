@@ -38,10 +38,9 @@ def bits_of_columns(columns: Iterable[int]) -> int:
 
 
 class KnownTables:
-    """Keeps tables of columns that have so many levels, and gaps or not, in so many bytes."""
+    """Keeps tables of columns that have gaps or not, in so many bytes."""
 
-    def __init__(self, n_levels: Sequence[int], gaps: Sequence[bool], most_bytes: int) -> None:
-        self._n_levels = n_levels
+    def __init__(self, gaps: Sequence[bool], most_bytes: int) -> None:
         self._whole = [1 << j for j, has_gaps in enumerate(gaps) if not has_gaps]
         self._most_bytes = most_bytes
         self._held = 0
@@ -65,9 +64,9 @@ class KnownTables:
         for extra in self._whole:
             larger = None if key & extra else self._tables.get(key | extra)
             if larger is not None:
-                table = larger.sum(axis=(key & (extra - 1)).bit_count())
-                self.keep(key, table)
-                return table
+                margin: Table = larger.sum(axis=(key & (extra - 1)).bit_count())
+                self.keep(key, margin)
+                return margin
         return None
 
     def keep(self, key: int, table: Table) -> None:

@@ -12,10 +12,10 @@ from gml.counts.passes import PassCounter, RowFacts
 from gml.data.dataset import Dataset
 from gml.data.number_summary import NumberValues
 from gml.data.settled_rows import SettledRows
-from gml.errors import CannotAnswer, parameter
+from gml.errors import CannotAnswer, counted, parameter
 from gml.kernel.pool import in_order
 from gml.progress import reporter
-from gml.resources import available_threads
+from gml.resources import available_threads, format_size
 
 # Parts of the budget for rows that are wanted in memory, and for finding equal ones.
 _SHARE_OF_ROWS, _SHARE_OF_GROUPS = 2, 4
@@ -47,6 +47,7 @@ class StreamCounter(PassCounter):
         )
         self._rows = rows
         self._threads = threads or available_threads()
+        self._passes = 0
 
     def __enter__(self) -> StreamCounter:
         return self
@@ -127,6 +128,11 @@ class StreamCounter(PassCounter):
 
     def _over_chunks(self, columns: Sequence[int], work: Work[Partial]) -> Partial:
         n_blocks = self._rows.n_blocks
+        self._passes += 1
+        reporter().note(
+            f"pass {self._passes}: {counted(len(columns), 'column')}, "
+            f"{format_size(self._rows.bytes_of(columns))}"
+        )
         parts = in_order(
             lambda k: work.of(self._rows.block(k, columns)),
             range(n_blocks),

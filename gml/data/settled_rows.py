@@ -280,6 +280,14 @@ class SettledRows:
             self._weights(block),
         )
 
+    def bytes_of(self, columns: Sequence[int]) -> int:
+        """How many bytes of the file hold these columns."""
+        return sum(
+            np.dtype(block.columns[j].kind).itemsize * block.n_rows
+            for block in self._blocks
+            for j in columns
+        )
+
     def _raw(self, block: Block, j: int) -> NDArray[Any]:
         return self.spool.file.read(block.columns[j], block.n_rows)
 

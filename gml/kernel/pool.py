@@ -14,6 +14,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, TypeVar
 
 from gml import kernel, stopping
+from gml.resources import is_alone
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -25,19 +26,6 @@ _AHEAD = 4
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-
-_alone = False
-
-
-def work_alone() -> None:
-    """Let nothing of this process run elsewhere from now on: it is one of many at work itself."""
-    global _alone
-    _alone = True
-
-
-def is_alone() -> bool:
-    """Whether this process is a worker, which has no workers of its own."""
-    return _alone
 
 
 def in_order(
@@ -59,7 +47,7 @@ def in_order(
     """
     left = iter(items)
     first = list(islice(left, 2))
-    if threads == 1 or _alone or len(first) < 2:
+    if threads == 1 or is_alone() or len(first) < 2:
         for item in chain(first, left):
             yield work(item)
         return

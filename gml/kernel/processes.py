@@ -30,8 +30,9 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn, TypeVar
 
 from gml.errors import CannotAnswer, parameter
-from gml.kernel.pool import in_order, is_alone, work_alone
+from gml.kernel.pool import in_order
 from gml.progress import Remembering, reporter, reporting_to
+from gml.resources import is_alone, work_alone
 from gml.stopping import check_stopped
 
 _LOOK_SECONDS = 0.1

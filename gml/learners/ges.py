@@ -36,6 +36,7 @@ from gml.graph.extension import equivalent_with
 from gml.graph.knowledge import Knowledge
 from gml.graph.orientation import Matrix
 from gml.learners.checked_input import limited_knowledge
+from gml.learners.expected_families import expect_pairs
 from gml.learners.ges_operators import (
     Backward,
     Forward,
@@ -44,7 +45,7 @@ from gml.learners.ges_operators import (
     Phase,
     Turning,
 )
-from gml.learners.local_scores import LocalScores, expect_pairs
+from gml.learners.local_scores import LocalScores
 from gml.learners.restarts import restart
 from gml.learners.search import (
     Course,

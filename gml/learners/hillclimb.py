@@ -33,7 +33,8 @@ from gml.graph.extension import consistent_extension, equivalent_with
 from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
 from gml.learners.checked_input import limited_knowledge
-from gml.learners.local_scores import LocalScores, Units, Wanted, expect_pairs
+from gml.learners.expected_families import expect_pairs
+from gml.learners.local_scores import LocalScores, Units, Wanted
 from gml.learners.restarts import restart
 from gml.learners.search import (
     Course,

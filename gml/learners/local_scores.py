@@ -45,12 +45,6 @@ _FAMILIES_AT_ONCE = 1 << 18
 _SEARCH_BYTES = 50
 
 
-def expect_pairs(score: Score) -> None:
-    """Say that a search will want to know each column given each other one."""
-    nodes = range(len(score.names))
-    as_score(score).expect(lambda: ((y, (x,)) for y in nodes for x in range(y)))
-
-
 class Computed:
     """Which scores were computed: x as bits, by child and parents of a column, and families alone.
 

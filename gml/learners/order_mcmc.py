@@ -22,21 +22,21 @@ Each chain draws from its own stream, spawned from one seed, so threads change n
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
-from gml.counts.counter import Family, FamilyArray
+from gml.counts.counter import FamilyArray
 from gml.errors import CannotAnswer, UsageError, parameter
 from gml.graph.bits import members
 from gml.graph.knowledge import Knowledge
 from gml.kernel.pool import in_order
 from gml.learners.checked_input import limited_knowledge
+from gml.learners.expected_families import families_of_candidates
 from gml.learners.mixing import effective_size, r_hat_of, split_r_hat
 from gml.learners.order_posterior import prior_in_words
 from gml.learners.parent_sets import (
@@ -224,9 +224,8 @@ class _Model:
             found = self._sets(x, required[x], chosen[x], most[x])
             sets.append(found[0])
             logs.append(found[1])
-        both = self._chosen
-        self.candidates = np.array([y for some in both for y in some], dtype=np.int32)
-        self.candidate_starts = np.cumsum([0, *map(len, both)], dtype=np.int64)
+        self.candidates = np.array([y for some in self._chosen for y in some], dtype=np.int32)
+        self.candidate_starts = np.cumsum([0, *map(len, self._chosen)], dtype=np.int64)
         self.sets = np.concatenate(sets)
         self.logs = np.concatenate(logs)
         self.set_starts = np.cumsum([0, *map(len, sets)], dtype=np.int64)
@@ -240,19 +239,9 @@ class _Model:
             )
         self.families += len(rows)
         reporter().status(f"scoring sets of parents: {self.families:,}", self.families)
-        self._score.expect(self._likely)
+        order, most = self._choices.order, max(self._choices.most)
+        self._score.expect(lambda: families_of_candidates(order, self._chosen, most))
         return self._score.batch(FamilyArray(self._choices.order[rows]))
-
-    def _likely(self) -> Iterator[Family]:
-        """The families to be scored: pairs until candidates are chosen, then by size."""
-        column = self._choices.order.tolist()
-        if not self._chosen:
-            yield from ((column[y], (column[x],)) for y in range(self.n) for x in range(y))
-        for size in range(1, 1 + max(map(len, self._chosen), default=0)):
-            for x, some in enumerate(self._chosen):
-                if size <= self._choices.most[x] + self._choices.required[x].bit_count():
-                    for parents in itertools.combinations(some, size):
-                        yield column[x], tuple(column[y] for y in parents)
 
     def _candidates(self, x: int, limit: int | None) -> list[int]:
         """The free candidates of x, by name: those that tell most about it on their own."""

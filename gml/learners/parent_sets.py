@@ -20,7 +20,6 @@ by a billionth, which is more than the error of a score, before it is rounded up
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -34,7 +33,11 @@ from gml.errors import CannotAnswer, DataError, parameter, quote
 from gml.graph.bits import bits_of
 from gml.graph.knowledge import Knowledge
 from gml.kernel.layout import NEVER
-from gml.learners.local_scores import expect_pairs
+from gml.learners.expected_families import (
+    expect_pairs,
+    families_of_all_sets,
+    families_of_few_sets,
+)
 from gml.learners.search import Limits
 from gml.name_order import NameOrder
 from gml.progress import Deadline, reporter
@@ -43,8 +46,6 @@ from gml.scores.base import RESOLUTION, DecomposableScore, Score
 
 MOST_VARIABLES = 64
 _CHUNK = 1 << 14
-# Sets of one size that are counted ahead where a pass is dear, needed or not.
-_FEW_SETS = 256
 _MARGIN = 1e-9
 # The most units of a score: sums of 64 such scores stay within 63 bits.
 _LARGEST = 2.0**56
@@ -168,15 +169,10 @@ def best_parent_sets(
 
 
 def _likely(growing: Sequence[_Growing], choices: Choices) -> Iterator[Family]:
-    """The families that the children will ask for next, and larger ones if all sets are few."""
+    """The families that the children will ask for next, and larger ones where sets are few."""
     for one in growing:
         yield from one.next_families()
-    nodes = choices.order.tolist()
-    for size in range(2, 1 + len(nodes)):
-        if math.comb(len(nodes), size) > _FEW_SETS:
-            return
-        for child, *parents in itertools.combinations(nodes, size):
-            yield child, tuple(parents)
+    yield from families_of_few_sets(choices.order)
 
 
 def _require(n_bytes: int, budget: int, what: str) -> None:
@@ -321,14 +317,6 @@ def members_of(sets: Sets) -> NDArray[np.int64]:
     return members
 
 
-def _subsets(choices: Choices) -> Iterator[Family]:
-    """The families of all sets of columns, small ones first."""
-    nodes = choices.order.tolist()
-    for size in range(1, 2 + max(choices.most, default=0)):
-        for child, *parents in itertools.combinations(nodes, size):
-            yield child, tuple(parents)
-
-
 def all_parent_sets(
     score: DecomposableScore,
     choices: Choices,
@@ -354,7 +342,7 @@ def all_parent_sets(
                     f"parents were scored{_HINT}"
                 )
             some = families(choices, child, of_child[start:stop])
-            score.expect(lambda: _subsets(choices))
+            score.expect(lambda: families_of_all_sets(choices.order, max(choices.most, default=0)))
             scores[start:stop] = score.batch(some)
             done += stop - start
             reporter().status(f"scoring sets of parents: {done:,} of {total:,}", done, total)

@@ -312,29 +312,14 @@ class FamilyScore(DecomposableScore):
         return np.array([self.dimension(*family) for family in families], dtype=float)
 
 
-class EdgePrior(DecomposableScore):
-    """A score with a structure prior P(G) ∝ exp(−penalty · edges)."""
+class ScoreAbove(DecomposableScore):
+    """A score that changes the values of another, and is like it otherwise."""
 
-    def __init__(self, score: DecomposableScore, penalty: float) -> None:
+    def __init__(self, score: DecomposableScore) -> None:
         self._score = score
-        self._penalty = penalty
         self.name = score.name
         self.names = score.names
         self.equivalent = score.equivalent
-
-    def local(self, child: int, parents: Sequence[int]) -> float:
-        """Return the score of the child given its parents, less the price of its edges."""
-        return self._score.local(child, parents) - self._penalty * len(parents)
-
-    def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:
-        """Score many families."""
-        return self._score.batch(families) - self._penalty * edges_of(families)
-
-    def bounded_batch(self, families: Sequence[Family]) -> Bounded:
-        """Score many families, with their ceilings unless edges are paid for."""
-        values, ceilings = self._score.bounded_batch(families)
-        prices = self._penalty * edges_of(families)
-        return values - prices, ceilings - prices if self._penalty >= 0 else ceilings + np.inf
 
     @property
     def held(self) -> int:
@@ -374,3 +359,24 @@ class EdgePrior(DecomposableScore):
     def take_noted(self, noted: Any) -> None:
         """Add what another process noted."""
         self._score.take_noted(noted)
+
+class EdgePrior(ScoreAbove):
+    """A score with a structure prior P(G) ∝ exp(−penalty · edges)."""
+
+    def __init__(self, score: DecomposableScore, penalty: float) -> None:
+        super().__init__(score)
+        self._penalty = penalty
+
+    def local(self, child: int, parents: Sequence[int]) -> float:
+        """Return the score of the child given its parents, less the price of its edges."""
+        return self._score.local(child, parents) - self._penalty * len(parents)
+
+    def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:
+        """Score many families."""
+        return self._score.batch(families) - self._penalty * edges_of(families)
+
+    def bounded_batch(self, families: Sequence[Family]) -> Bounded:
+        """Score many families, with their ceilings unless edges are paid for."""
+        values, ceilings = self._score.bounded_batch(families)
+        prices = self._penalty * edges_of(families)
+        return values - prices, ceilings - prices if self._penalty >= 0 else ceilings + np.inf

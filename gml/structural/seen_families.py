@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from gml.counts.counter import Counter, Family, FamilyArray
 from gml.counts.residuals import SPARE_ROWS, split_parents
 from gml.errors import listing, quote
-from gml.graph.knowledge import Knowledge
-from gml.scores.base import Bounded, DecomposableScore
+from gml.scores.base import Bounded, DecomposableScore, ScoreAbove
 
 _SHOWN = 3
 
@@ -71,15 +70,12 @@ class SeenFamilies:
         return self._fewest[of_labels] >= len(numbers) + 1 + SPARE_ROWS
 
 
-class FittableScore(DecomposableScore):
+class FittableScore(ScoreAbove):
     """A score over completed rows, −∞ for families that cannot be fitted to what was seen."""
 
     def __init__(self, score: DecomposableScore, seen: SeenFamilies) -> None:
-        self._score = score
+        super().__init__(score)
         self._seen = seen
-        self.name = score.name
-        self.names = score.names
-        self.equivalent = score.equivalent
         self._excluded: set[tuple[str, tuple[str, ...]]] = set()
 
     def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:
@@ -107,24 +103,6 @@ class FittableScore(DecomposableScore):
             named = tuple(sorted(self.names[j] for j in parents))
             self._excluded.add((self.names[child], named))
         return np.where(fits, values, -np.inf)
-
-    @property
-    def held(self) -> int:
-        """Bytes that are kept for later families."""
-        return self._score.held
-
-    def constants(self) -> list[int]:
-        """Columns in which only one level occurs."""
-        return self._score.constants()
-
-    def limited(self, knowledge: Knowledge) -> Knowledge:
-        """Add what the score demands of graphs to what is known."""
-        return self._score.limited(knowledge)
-
-    @property
-    def can_fork(self) -> bool:
-        """Whether families can be scored in forked processes as well as here."""
-        return self._score.can_fork
 
     def noted(self) -> Any:
         """The families that cannot be fitted, and what the score itself noted."""

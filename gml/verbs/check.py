@@ -146,7 +146,7 @@ def check(
     )
     one = not isinstance(data, list | tuple)
     deliveries: list[Data] = [data] if one else deliveries_in(data)  # type: ignore[arg-type]
-    options = [options_for(delivery, reading) for delivery in deliveries]
+    options = [options_for(delivery, reading, threads=threads) for delivery in deliveries]
     if one:
         require_one_table(data)
     run = CheckRun.of(model, settings, baseline)

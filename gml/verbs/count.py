@@ -97,9 +97,9 @@ def count(
     wanted = _Wanted.of(pairs, triples, _several(graph), _several(implied), sets)
     where = place(name_of(data, "the data"))
     if isinstance(data, Dataset | Counter):
-        options = options_for(data, reading)
+        options = options_for(data, reading, threads=threads)
     else:
-        options = options_for(data, declaring(reading, wanted.declared))
+        options = options_for(data, declaring(reading, wanted.declared), threads=threads)
     options = replace(options, digest=True)
     found = _opened(data, options, wanted, where, threads)
     if found.counter.n == 0:

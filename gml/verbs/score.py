@@ -235,7 +235,6 @@ def score(
         how = {"prior": prior or default_prior(factors), "ess": options.get("ess", 1.0)}
         how["threads"] = threads
         warn_of_different_priors(how["prior"], given, factors)
-        how["n_splits"] = folds
         fitted_graphs = [
             one.dag_of_kinds(counter.variables) if fitted is None else some.graph
             for one, some, fitted in zip(asked, given, factors, strict=True)

@@ -80,7 +80,6 @@ MIXED = [
     "chowliu DATA --weights w --bins 2 --missing drop",
     "chowliu DATA",
     "chowliu DATA --numeric a --missing level",
-    "chowliu DATA --bins 3 --discretize mdlp --discretize-class l --missing drop --engine memory",
 ]
 
 
@@ -150,13 +149,7 @@ def test_missing_values(gml, tmp_path, sample_data, files, small_pieces, command
 
 @pytest.mark.parametrize("command", MIXED)
 def test_numbers_weights_and_gaps(gml, tmp_path, files, small_pieces, command):
-    both(
-        gml,
-        tmp_path,
-        command.removesuffix(" --engine memory"),
-        DATA=tmp_path / "mixed.csv",
-        **files,
-    ) if ("mdlp" not in command) else None
+    both(gml, tmp_path, command, DATA=tmp_path / "mixed.csv", **files)
 
 
 def test_cuts_by_other_columns_need_memory(gml, tmp_path, files):
@@ -400,7 +393,7 @@ def test_an_interrupt_ends_it_soon(tmp_path):
     data = tmp_path / "big.csv"
     row = ",".join("abcdefgh"[k % 8] for k in range(40)) + "\n"
     data.write_text(",".join(f"v{j}" for j in range(40)) + "\n" + row * 400_000)
-    words = [sys.executable, "-m", "gml", "hc", data, "--engine", "stream", "--spool", tmp_path]
+    words = [sys.executable, "-m", "gml.cli", "hc", data, "--engine", "stream", "--spool", tmp_path]
     with subprocess.Popen([*map(str, words)], stderr=subprocess.PIPE) as run:
         time.sleep(1.0)
         run.send_signal(signal.SIGINT)

@@ -171,7 +171,16 @@ def _environment_case(kind: Kind, rng: random.Random, data: bytes) -> Case:
 
 # --- options that fit -------------------------------------------------------------------------
 
-_LEFT_OUT = {"--max-memory", "--debug", "--help", "--version", "--config", "--no-config"}
+# A file that is kept would be taken for one that was left behind.
+_LEFT_OUT = {
+    "--max-memory",
+    "--debug",
+    "--help",
+    "--version",
+    "--config",
+    "--no-config",
+    "--spool-keep",
+}
 # More would be work that was asked for, not a defect.
 _MODEST = {
     "--permutations": ("1", "10", "99"), "--bootstrap": ("2", "3"), "--restarts": ("0", "1", "3"), "--perturb": ("1", "2"),
@@ -188,6 +197,7 @@ _MODEST = {
     "--min-effect": ("0.1", "tables=0.5"), "--severity": ("fit=warn", "tables=fail"), "--families": ("tables", "schema,fit"),
     "--report": ("junit=out_r.xml", "sarif=out_r.sarif", "json=out_r.json"), "--order": ("a,b,c", "b,a"),
     "--na": ("NA", "x", "no", ""), "--weights": ("w", "d", "b"), "--discretize-class": ("a", "b"), "--weights-fractional": ("d", "w"),
+    "--engine": ("auto", "memory", "stream", "stream"), "--spool": (".", "out_none"), "--master": ("local[1]", "x"),
 }  # fmt: skip
 _WRITTEN = {
     "--depfile": ("out.d",), "--sepsets": ("out_sep.csv", "out_sep.json"), "--test-log": ("out_log.jsonl",), "--trace": ("out_trace.csv",),

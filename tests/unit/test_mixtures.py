@@ -388,6 +388,10 @@ def test_held_out_rows_are_those_of_other_folds():
         ((2, 2, 2, 2), 3, 13),
         ((3, 3, 3), 2, 13),
         ((2,) * 7, 3, 23),
+        # Constants tell nothing of classes, and what is left of their sums is rounding.
+        ((1, 1, 1), 3, 0),
+        ((1, 2, 2), 3, 3),
+        ((1, 2, 2, 2, 2, 2), 3, 17),
     ],
 )
 def test_ranks(sizes, n_classes, rank):

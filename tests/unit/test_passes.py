@@ -114,7 +114,7 @@ def test_a_margin_over_missing_values_is_counted_anew(tmp_path):
 
 
 def test_tables_asked_for_longest_ago_make_room():
-    known = KnownTables([2, 2, 2], [False] * 3, 2 * (300 + 16))
+    known = KnownTables([False] * 3, 2 * (300 + 16))
     for j in range(3):
         known.keep(1 << j, np.array([j, j]))
         assert known.get(1) is not None
@@ -125,7 +125,7 @@ def test_a_table_is_turned_as_the_question_wants_it():
     rng = np.random.default_rng(3)
     table = rng.integers(0, 3, (2, 3, 4))
     key = bits_of_columns([1, 3, 4])
-    known = KnownTables([1, 2, 1, 3, 4], [False] * 5, 1 << 20)
+    known = KnownTables([False] * 5, 1 << 20)
     known.keep(key, table)
     found = answered(known.get(key), gml.TableSet((3,), (4, 1)))
     assert found.n == table.sum()

@@ -118,6 +118,8 @@ _OPTIONS_MEANT: Mapping[str, tuple[str, ...]] = {
     "--threads": ("--jobs", "--n-jobs", "--cores", "--workers", "--cpus", "--parallel", "-j"),
     "--max-seconds": ("--timeout", "--time-limit", "--max-time", "--time"),
     "--max-memory": ("--memory", "--mem", "--ram"),
+    "--engine stream": ("--stream", "--streaming", "--out-of-core", "--chunksize", "--low-memory"),
+    "--spool": ("--tmp-dir", "--temp-dir", "--tmpdir", "--cache-dir"),
     "--na": ("--nan", "--na-values", "--missing-values", "--null", "--missing-token"),
     "--missing drop": ("--dropna", "--drop-na", "--drop-missing", "--complete-cases"),
     "--missing em": ("--em", "--incomplete"),
