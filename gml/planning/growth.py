@@ -67,7 +67,8 @@ def straight_on(rows: Sequence[int], found: Sequence[float], n: float) -> float:
     >>> straight_on([1000, 4000], [1.0, 2.5], 10_000)
     5.5
     """
-    if len(found) < 2 or rows[-1] <= rows[-2]:
+    if len(found) < 2 or rows[-1] <= rows[0]:
         return found[-1] * max(1.0, n / max(1, rows[-1]))
-    per_row = max(0.0, (found[-1] - found[-2]) / (rows[-1] - rows[-2]))
+    # The first and the last are farthest apart, so that noise matters least.
+    per_row = max(0.0, (found[-1] - found[0]) / (rows[-1] - rows[0]))
     return found[-1] + per_row * max(0.0, n - rows[-1])

@@ -1,7 +1,8 @@
 """Pilot runs: a command as it will be run, on tables of a few rows, until a second has passed.
 
-Each pilot has four times the rows of the one before, so that two of them show how much more is
-asked of more rows. One that takes too long is stopped where the command can be stopped.
+Each pilot has four times the rows of the one before, but no more than half of all, so that two of
+them show how much more is asked of more rows. One that takes too long is stopped where the command
+can be stopped.
 """
 
 from __future__ import annotations
@@ -85,6 +86,8 @@ def run_pilots(
     sizes = [min(_FIRST, -(-most // _FACTOR))]
     while sizes[-1] * _FACTOR <= most:
         sizes.append(sizes[-1] * _FACTOR)
+    if 2 * most >= 3 * sizes[-1]:
+        sizes.append(most)
     found: list[Pilot] = []
     left = _SECONDS
     for size in sizes:

@@ -157,7 +157,9 @@ def test_an_input_is_never_replaced(place, capfd, command):
             os.link(name, link)
             before = contents(place)
             named = [option, path] if option else []
-            args = [*named, *call.split(), *extra] + ([path] if not option else [])
+            # Options of gml plan stand before the command that is planned.
+            words = [*extra, *call.split()] if command == "plan" else [*call.split(), *extra]
+            args = [*named, *words] + ([path] if not option else [])
             if name != "known-base.json" or option != "--write-baseline":
                 assert run([command, *args]) == 2, (args, name)
                 said = capfd.readouterr().err
