@@ -109,6 +109,12 @@ class KeptRows(NamedTuple):
     first_line: int | None
     keep: NDArray[np.bool_]
     """For each row of that table, whether it was chosen: a byte, where numbers take eight."""
+    before: int = 0
+    """How many of the chosen rows come before these, which are a block of them."""
+
+    def numbers(self) -> NDArray[np.int64]:
+        """The numbers of the rows in that table; of a block, there may be more after it."""
+        return np.flatnonzero(self.keep)[self.before :]
 
 
 @dataclass(frozen=True, repr=False)
@@ -224,8 +230,8 @@ class Dataset:
     def _kept(self, keep: NDArray[np.bool_]) -> KeptRows:
         if self.kept is None:
             return KeptRows(self.first_line, keep)
-        still = self.kept.keep.copy()
-        still[still] = keep
+        still = np.zeros_like(self.kept.keep)
+        still[self.kept.numbers()[: len(keep)][keep]] = True
         return KeptRows(self.kept.first_line, still)
 
     def name_of_row(self, row: int) -> str:
@@ -242,7 +248,7 @@ class Dataset:
         """
         first, number = self.first_line, row
         if self.kept is not None:
-            first, number = self.kept.first_line, int(np.flatnonzero(self.kept.keep)[row])
+            first, number = self.kept.first_line, int(self.kept.numbers()[row])
         return f"data row {number + 1}" if first is None else f"line {first + number}"
 
     def blocks(self, n_rows: int = 1 << 16) -> Iterator[Dataset]:
@@ -256,7 +262,7 @@ class Dataset:
                 first_line=None if self.first_line is None else self.first_line + start,
                 kept=None
                 if self.kept is None
-                else self.kept._replace(numbers=self.kept.numbers[part]),
+                else self.kept._replace(before=self.kept.before + start),
             )
 
     def to_frame(self) -> pd.DataFrame:

@@ -291,3 +291,12 @@ def test_constants_tell_nothing_of_a_hidden_node():
     assert any("the data tell 0 of its 2 parameters" in message for message in messages)
     # A table of one level is certain, not unknown.
     assert not any("never seen" in message for message in messages)
+
+
+def test_rows_that_were_chosen_keep_their_lines_in_blocks_too():
+    rows = gml.read("sample_data/asia.csv")
+    third = rows.rows(np.arange(rows.n_rows) % 3 == 0)
+    _, block, *_ = third.blocks(100)
+    assert (third.name_of_row(2), block.name_of_row(0)) == ("line 8", "line 302")
+    odd = block.rows(np.arange(block.n_rows) % 2 == 1)
+    assert (odd.name_of_row(0), odd.name_of_row(1)) == ("line 305", "line 311")

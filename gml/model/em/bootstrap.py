@@ -127,7 +127,7 @@ def _with_bounds(cpd: Cpd, estimates: Sequence[Array], level: float) -> Cpd:
     bounds = _quantiles(np.stack(estimates), level)
     untold = np.isnan(bounds[..., 0])
     if not isinstance(cpd, CPT):
-        return _with_bounds_of_lines(cpd, bounds, ~untold.any(axis=1))
+        return _with_bounds_of_lines(cpd, bounds, [not any(row) for row in untold.tolist()])
     # A configuration that no sample speaks of may have any probabilities.
     bounds[untold] = 0.0, 1.0
     if cpd.expected_counts is not None:
@@ -152,7 +152,7 @@ def _quantiles(estimates: Array, level: float) -> Array:
 
 
 def _with_bounds_of_lines(
-    cpd: LinearGaussian | ConditionalGaussian, bounds: Array, told: NDArray[np.bool_]
+    cpd: LinearGaussian | ConditionalGaussian, bounds: Array, told: Sequence[bool]
 ) -> LinearGaussian | ConditionalGaussian:
     """Regressions with intervals, where some sample has an estimate."""
 

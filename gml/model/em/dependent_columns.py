@@ -82,7 +82,7 @@ def dependent_numbers(values: NDArray[np.float64]) -> list[int]:
         # So few rows depend on one another whatever they hold.
         if np.count_nonzero(rows) <= len(chosen):
             return []
-        weights = _null_vector(values[np.ix_(rows, chosen)])
+        weights = _null_vector(values[rows][:, chosen])
         if weights is not None:
             return sorted(chosen[k] for k in np.flatnonzero(weights > _WEIGHT * weights.max()))
     return []
@@ -133,7 +133,9 @@ def _null_vector(columns: NDArray[np.float64]) -> NDArray[np.float64] | None:
     sizes = np.sqrt((table**2).sum(axis=0))
     still = sizes <= _ROUNDING * (1 + np.abs(columns).max(axis=0))
     if still.any():
-        return (np.arange(len(still)) == np.argmax(still)).astype(np.float64)
+        alone: NDArray[np.float64] = np.zeros(len(still))
+        alone[int(np.argmax(still))] = 1.0
+        return alone
     _, values, right = np.linalg.svd(table / sizes, full_matrices=len(table) < table.shape[1])
     if len(table) >= table.shape[1] and values[-1] > _ROUNDING * values[0]:
         return None
