@@ -100,9 +100,9 @@ class BicGlm(FamilyScore):
             None,
             f"the logit of {quote(self.names[child])}",
         )
-        cells: Numbers = np.bincount(
-            at * levels + codes, self._weights, minlength=len(first) * levels
-        )
+        place = at * levels + codes
+        counted = np.bincount(place, self._weights, minlength=len(first) * levels)
+        cells: Numbers = counted.astype(np.float64)
         design = np.hstack([np.ones((len(first), 1)), *blocks])
         likelihood = logit_likelihood(np.reshape(cells, (-1, levels)), design)
         parameters = float((levels - 1) * width)
