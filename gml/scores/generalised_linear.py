@@ -100,9 +100,11 @@ class BicGlm(FamilyScore):
             None,
             f"the logit of {quote(self.names[child])}",
         )
-        cells = np.bincount(at * levels + codes, self._weights, minlength=len(first) * levels)
+        place = at * levels + codes
+        counted = np.bincount(place, self._weights, minlength=len(first) * levels)
+        cells: Numbers = counted.astype(np.float64)
         design = np.hstack([np.ones((len(first), 1)), *blocks])
-        likelihood = logit_likelihood(cells.reshape(-1, levels), design)
+        likelihood = logit_likelihood(np.reshape(cells, (-1, levels)), design)
         parameters = float((levels - 1) * width)
         return _Worth(likelihood - self._price * parameters, parameters)
 
@@ -144,7 +146,8 @@ class BicGlm(FamilyScore):
             values = self._sorted[0][column].astype(np.float64)
             middle = np.average(values, weights=self._weights)
             spread = np.sqrt(np.average((values - middle) ** 2, weights=self._weights))
-            return ((values - middle) / spread)[:, None]
+            standard: Numbers = (values - middle) / spread
+            return standard[:, None]
         codes, levels = self._codes(column)
         indicators: Numbers = (codes[:, None] == np.arange(1, levels)).astype(np.float64)
         return indicators

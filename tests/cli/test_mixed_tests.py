@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 
 import numpy as np
@@ -158,6 +159,85 @@ def test_what_insufficient_tests_lack_is_said(gml, tmp_path):
     (tmp_path / "tiny.csv").write_text("a,b,x,y\n" + "\n".join(rows[:3]) + "\n")
     done = gml("indtest", "tiny.csv", *words[1:], "--test", "dg")
     assert b"insufficient: 'x' and 'y' given 'a', 'b': 3 of up to 5 rows needed" in done.stderr
+
+
+FEW = ["p,u,1.5,2", "p,u,2.5,3", "p,v,3,5", "q,u,4,4.5", "q,u,1,2", "q,u,2,2.2", "q,v,7,1"]
+
+
+@pytest.mark.parametrize(
+    ("test", "given", "reason"),
+    [
+        ("hsic", "", "7 of 10 rows needed"),
+        ("dcor", "", "7 of 10 rows needed"),
+        ("kci", "a,b", "7 of 20 rows needed"),
+        ("rcit", "a,b", "7 of 20 rows needed"),
+        ("cg", "a,b", "1 of 3 rows needed where a=p, b=v for the regression of 'y'"),
+    ],
+)
+def test_insufficient_results_have_a_reason(gml, tmp_path, test, given, reason):
+    (tmp_path / "few.csv").write_text("a,b,x,y\n" + "\n".join(FEW) + "\n")
+    words = ("few.csv", "x", "y", "--numeric", "x,y", "--test", test)
+    words += ("--given", given) if given else ()
+    (found,) = json.loads(gml("indtest", *words, "-f", "json").stdout)["results"]
+    assert (found["verdict"], found["reason"]) == ("insufficient", reason)
+    done = gml("indtest", *words, "-f", "csv")
+    header, row = csv.reader(done.stdout.decode().splitlines())
+    assert dict(zip(header, row, strict=True))["reason"] == reason
+    assert reason in done.stderr.decode()
+
+
+def test_results_of_labels_and_of_few_numbers_have_a_reason(gml, tmp_path):
+    (tmp_path / "few.csv").write_text("a,b,x,y\n" + "\n".join(FEW) + "\n")
+
+    def reason(*words):
+        (found,) = json.loads(gml("indtest", "few.csv", *words, "-f", "json").stdout)["results"]
+        return found["reason"] if found["verdict"] == "insufficient" else None
+
+    nothing = "in no group of rows with the same 'x' do both vary"
+    for test in ("auto", "g", "chi2", "mi-threshold", "bayes", "permutation"):
+        assert reason("a", "b", "--given", "x", "--test", test) == nothing
+    few = ("a", "b", "--test", "g", "--min-per-cell", "5")
+    assert reason(*few) == "7 of 20 rows needed, 5 for each of 4 cells"
+    (tmp_path / "few.csv").write_text("a,b,x,y\n" + "\n".join(FEW[:4]) + "\n")
+    numbers = ("x", "y", "--given", "z", "--numeric", "x,y,z", "--test", "fisher-z")
+    (tmp_path / "few.csv").write_text("x,y,z\n1,2,3\n2,1,5\n4,4,1\n5,3,3\n")
+    assert reason(*numbers) == "4 of 5 rows needed, four more than columns given"
+
+
+def test_answers_have_no_reason_unless_others_need_one(gml, tmp_path, table):
+    done = gml("indtest", "d.csv", "size", "weight", *NUMERIC, "-f", "json")
+    assert "reason" not in json.loads(done.stdout)["results"][0]
+    (tmp_path / "few.csv").write_text("a,b,x,y\n" + "\n".join(FEW) + "\n")
+    words = ("few.csv", "--all-pairs", "--numeric", "x,y", "--test", "cg", "-f", "json")
+    results = json.loads(gml("indtest", *words).stdout)["results"]
+    assert all("reason" in found for found in results)
+    assert [bool(found["reason"]) for found in results] == [
+        found["verdict"] == "insufficient" for found in results
+    ]
+
+
+def test_too_few_draws_are_a_reason(gml, table):
+    words = ("d.csv", "size", "weight", *NUMERIC, "--test", "hsic", "--null", "permutation")
+    done = gml("indtest", *words, "--permutations", "20", "--alpha", "0.01", "-f", "json")
+    (found,) = json.loads(done.stdout)["results"]
+    assert found["verdict"] == "insufficient" and "99 or more are needed" in found["reason"]
+
+
+def test_logs_and_explanations_have_the_reason(gml, tmp_path):
+    (tmp_path / "few.csv").write_text("a,b,x,y\n" + "\n".join(FEW) + "\n")
+    words = ("few.csv", "--numeric", "x,y", "--test", "kci", "--test-log", "log.jsonl")
+    assert gml("pc", *words).returncode == 0
+    records = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    tests = [record for record in records if record["record"] == "test"]
+    assert {record["reason"] for record in tests} == {"7 of 20 rows needed"}
+    said = gml("explain", "log.jsonl", "x", "y").stdout.decode()
+    assert "because of this: 7 of 20 rows needed" in said
+    assert gml("pc", *words, "--on-insufficient", "keep").returncode == 0
+    said = gml("explain", "log.jsonl", "x", "y").stdout.decode()
+    assert "could not tell, because of this: 7 of 20 rows needed" in said
+    log = (tmp_path / "log.jsonl").read_text()
+    (tmp_path / "old.jsonl").write_text(log.replace(', "reason": "7 of 20 rows needed"', ""))
+    assert "could not tell" in gml("explain", "old.jsonl", "x", "y").stdout.decode()
 
 
 def test_a_perfect_relation_is_infinite(gml, tmp_path):
