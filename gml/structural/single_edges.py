@@ -14,8 +14,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+import numpy as np
+
 from gml.counts.counter import Family
-from gml.data.dataset import Dataset
+from gml.data.dataset import Dataset, missing_mask
 from gml.graph.bits import members
 from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
@@ -36,6 +38,31 @@ class Change(NamedTuple):
 def counted_again(rows: Dataset, times: float) -> Dataset:
     """Return the rows with all weights multiplied."""
     return replace(rows, unit=rows.unit * times)
+
+
+def pairs_seen(rows: Dataset) -> float:
+    """The mean share of rows that have both columns, over the pairs that some row lacks.
+
+    Examples
+    --------
+    >>> import gml, pandas as pd
+    >>> frame = pd.DataFrame({"a": list("xyxy"), "b": ["u", "v", None, "v"], "c": list("pppq")})
+    >>> pairs_seen(gml.read(frame, missing="available"))
+    0.75
+    """
+    n_seen = np.zeros(rows.n_rows)
+    n_whole = 0
+    for column in rows.columns:
+        gaps = missing_mask(column)
+        n_seen += ~gaps
+        n_whole += not gaps.any()
+    n_columns = len(rows.columns)
+    lacking = n_columns * (n_columns - 1) - n_whole * (n_whole - 1)
+    if not lacking:
+        return 1.0
+    weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights
+    mean = float(weights @ (n_seen * (n_seen - 1))) / float(weights.sum())
+    return (mean - n_whole * (n_whole - 1)) / lacking
 
 
 class SingleEdges:

@@ -42,9 +42,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
-import numpy as np
-
-from gml.data.dataset import Dataset, missing_mask
+from gml.data.dataset import Dataset
 from gml.errors import CannotAnswer
 from gml.graph.equivalence import equivalence_class
 from gml.graph.graph import Graph
@@ -53,7 +51,7 @@ from gml.model.bayesnet import BayesNet
 from gml.progress import Deadline, reporter
 from gml.scores.base import RESOLUTION, DecomposableScore, rounded
 from gml.structural.completions import Completion, OutOfTime, completed
-from gml.structural.single_edges import SingleEdges, counted_again
+from gml.structural.single_edges import SingleEdges, counted_again, pairs_seen
 
 MOST_ROUNDS = 100
 PLAIN, RICHER, EDGES = "plain", "richer", "edges"
@@ -132,31 +130,6 @@ class StructuralResult:
     def complete(self) -> bool:
         """Whether the search ended by itself."""
         return self.search.complete
-
-
-def pairs_seen(rows: Dataset) -> float:
-    """The mean share of rows that have both columns, over the pairs that some row lacks.
-
-    Examples
-    --------
-    >>> import gml, pandas as pd
-    >>> frame = pd.DataFrame({"a": list("xyxy"), "b": ["u", "v", None, "v"], "c": list("pppq")})
-    >>> pairs_seen(gml.read(frame, missing="available"))
-    0.75
-    """
-    n_seen = np.zeros(rows.n_rows)
-    n_whole = 0
-    for column in rows.columns:
-        gaps = missing_mask(column)
-        n_seen += ~gaps
-        n_whole += not gaps.any()
-    n_columns = len(rows.columns)
-    lacking = n_columns * (n_columns - 1) - n_whole * (n_whole - 1)
-    if not lacking:
-        return 1.0
-    weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights
-    mean = float(weights @ (n_seen * (n_seen - 1))) / float(weights.sum())
-    return (mean - n_whole * (n_whole - 1)) / lacking
 
 
 def structural_em(

@@ -14,8 +14,7 @@ import gml
 from gml.graph.knowledge import Knowledge
 from gml.scores.base import total
 from gml.structural.completions import completed
-from gml.structural.single_edges import Change, SingleEdges, counted_again
-from gml.structural.structural_em import pairs_seen
+from gml.structural.single_edges import Change, SingleEdges, counted_again, pairs_seen
 
 
 def dag(names, arcs):

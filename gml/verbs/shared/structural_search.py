@@ -22,8 +22,8 @@ from gml.model.fit import fit
 from gml.scores.base import DecomposableScore
 from gml.structural.available_forest import available_forest
 from gml.structural.seen_families import FittableScore, SeenFamilies
-from gml.structural.single_edges import SingleEdges
-from gml.structural.structural_em import Fitted, Learned, pairs_seen, structural_em
+from gml.structural.single_edges import SingleEdges, pairs_seen
+from gml.structural.structural_em import Fitted, Learned, structural_em
 from gml.verbs.shared.em_report import AT_RANDOM, tell_assumption
 from gml.verbs.shared.em_request import observing
 from gml.verbs.shared.em_scores import observed_score, price_of, prior_size, require_by_em
