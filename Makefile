@@ -5,6 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 PEERS  := $(VENV)/.peers
 PAGE   := $(VENV)/.page
+SPARK  := $(VENV)/.spark
 KERNEL := $(wildcard gml/kernel/src/*.c gml/kernel/src/*.h gml/kernel/*.pxi) gml/kernel/_kernel.pyx
 
 SECONDS ?= 60
@@ -13,7 +14,7 @@ SECONDS ?= 60
 install_extra = PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-version-check $$($(BIN)/python -c \
   'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$(1)"])')
 
-.PHONY: demo test hostile shells test-page fuzz lint format docs pictures bench bench-search \
+.PHONY: demo test hostile shells test-page test-spark spark-kills bench-spark fuzz lint format docs pictures bench bench-search \
   bench-check bench-crossings bench-undirected-structure bench-coverage bench-undirected bench-gibbs bench-l1 bench-pseudo bench-maxent bench-check-undirected bench-rake bench-numbers bench-mixed bench-crf-chains bench-crf bench-glasso bench-em bench-em-conditions sessions sanitize clean bench-em-numbers bench-mixtures
 
 $(STAMP): pyproject.toml $(KERNEL)
@@ -40,7 +41,7 @@ demo: $(STAMP)
 ## Run the tests, but for those of hostile input, and say which were skipped.
 test: $(PEERS)
 	$(BIN)/python -m pytest -q -n auto --dist worksteal --ignore=tests/hostile --ignore=tests/fuzz \
-	  --ignore=tests/shells --ignore=tests/page
+	  --ignore=tests/shells --ignore=tests/page --ignore=tests/spark
 
 ## Run the tests of hostile input: bombs, odd streams, signals at bad moments, a minute of fuzzing.
 hostile: $(STAMP)
@@ -69,6 +70,26 @@ test-page: $(PAGE)
 	$(call install,node:nodejs chromium:chromium chromedriver:chromium-driver)
 	node --test tests/page/*.test.mjs
 	$(BIN)/python -m pytest -q tests/page
+
+$(SPARK): $(STAMP)
+	@echo 'installing the extra "spark", for its tests: some minutes'
+	$(call install_extra,spark)
+	touch $@
+
+## Test the engine over Apache Spark, in one process and on a cluster of two workers: minutes.
+test-spark: $(SPARK)
+	$(call install,java:openjdk-17-jre-headless)
+	$(BIN)/python -m pytest -q tests/spark
+
+## Kill an executor in the middle of a run, ten times, and compare the answers: minutes.
+spark-kills: $(SPARK)
+	$(call install,java:openjdk-17-jre-headless)
+	$(BIN)/python -m tests.spark.kills 10
+
+## Time all pairs of 40 columns against GROUPING SETS of Spark SQL, and a job's overhead: minutes.
+bench-spark: $(SPARK)
+	$(call install,java:openjdk-17-jre-headless)
+	$(BIN)/python benchmarks/spark.py
 
 ## Feed damaged input of every kind to every command: make fuzz SECONDS=3600 SEED=7 KINDS=csv,dot.
 fuzz: $(STAMP)

@@ -7,9 +7,11 @@
     python benchmarks/mixed_levels.py report      # Markdown, as in docs/mixed.md
 
 mixed_levels_data.py says what a cell is and how tables are drawn. Many draws stand side by side as
-columns of one table, and all of their tests are asked for at once. Rejections are counted at 0.01
-and 0.05. Results go to results/mixed_levels.jsonl, one line per cell and test; what is there is not
-computed again, and a run that asks for more draws of a cell goes on where an earlier one ended.
+columns of one table, and all of their tests are asked for at once. With up to 1 000 rows fisher-z,
+dg and cg are computed by mixed_levels_fast.py, and compared with gml on a block of each cell.
+Rejections are counted at 0.01 and 0.05. Results go to results/mixed_levels.jsonl, one line per cell
+and test; what is there is not computed again, and a run that asks for more draws of a cell goes on
+where an earlier one ended.
 `auto` is run where all columns are labels; elsewhere it is fisher-z (numbers) or dg.
 """
 
@@ -26,6 +28,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 from mixed_levels_data import ALTERNATIVES, BLOCK, NULLS, cells, draw
+from mixed_levels_fast import FAST, MOST_ROWS, fast_p_values
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results" / "mixed_levels.jsonl"
@@ -59,9 +62,29 @@ def usable(test, cell):
     return test != "cg" or kinds != "ll" or "n" not in given
 
 
-def p_values(test, cell, tables, draws=BLOCK):
-    """p of each of the first draws; NaN where there is no answer."""
+def p_values(test, cell, tables, draws=BLOCK, first=False):
+    """p of each of the first draws; NaN where there is no answer.
+
+    Small tables are tested side by side in NumPy, and the `first` of a cell by gml as well.
+    """
+    kinds, rows = cell[1], cell[4]
+    if test not in FAST or rows > MOST_ROWS or (test == "cg" and kinds == "ll"):
+        return p_values_by_gml(test, cell, tables, draws)
+    found, left = fast_p_values(test, cell, tables, draws)
+    again = np.flatnonzero(np.ones(draws, dtype=bool) if first else left)
+    if len(again):
+        some = {name: values[again] for name, values in tables.items()}
+        slow = p_values_by_gml(test, cell, some, len(again))
+        compared = ~left[again]
+        assert np.allclose(found[again][compared], slow[compared], 1e-7, 1e-13, equal_nan=True)
+        found[again] = slow
+    return found
+
+
+def p_values_by_gml(test, cell, tables, draws=BLOCK):
+    """The same, all of it by gml."""
     import gml
+    from gml.data.dataset import Variable
 
     name, options = TESTS[test]
     _, kinds, given, levels, _ = cell
@@ -75,7 +98,7 @@ def p_values(test, cell, tables, draws=BLOCK):
             for column, values in tables.items():
                 is_label = values.dtype.kind != "f"
                 names = tuple(f"L{k}" for k in range(levels)) if is_label else None
-                variables.append(gml.Variable(f"{d} {column}", names))
+                variables.append(Variable(f"{d} {column}", names))
                 columns.append(np.ascontiguousarray(values[d]))
         size = len(tables)
         asked = [(k, k + 1, tuple(range(k + 2, k + size))) for k in range(0, len(columns), size)]
@@ -99,15 +122,18 @@ def check():
             # The random features of rcit depend on the names of columns.
             if test == "rcit" or not usable(test, cell):
                 continue
-            together = p_values(test, cell, tables, 20)
+            together = p_values_by_gml(test, cell, tables, 20)
+            fast = p_values(test, cell, tables, 20)
+            assert np.array_equal(np.isnan(fast), np.isnan(together))
+            worst = max(worst, float(np.nan_to_num(np.abs(fast - together)).max()))
             for d in range(0, 20, 5):
                 one = {c: values[d : d + 1] for c, values in tables.items()}
-                alone = p_values(test, cell, one, 1)
+                alone = p_values_by_gml(test, cell, one, 1)
                 worst = max(worst, abs(float(np.nan_to_num(together[d] - alone[0]))))
                 assert np.isnan(together[d]) == np.isnan(alone[0])
             by_auto = "fisher-z" if "l" not in cell[1] + cell[2] else "dg"
             if test == by_auto and "n" in cell[1] + cell[2]:
-                automatic = p_values("auto", cell, tables, 20)
+                automatic = p_values_by_gml("auto", cell, tables, 20)
                 worst = max(worst, float(np.nanmax(np.abs(automatic - together))))
     print(f"largest difference of p-values: {worst:.3g} (gml {gml.__version__})")
 
@@ -141,12 +167,13 @@ def run(tests, asked, draws, p_of, may):
             for t in missing
         }
         start = time.process_time()
-        for block in range(min(firsts.values(), default=draws) // BLOCK, -(-draws // BLOCK)):
+        begin = min(firsts.values(), default=draws) // BLOCK
+        for block in range(begin, -(-draws // BLOCK)):
             tables = draw(cell, block)
             for test in missing:
                 if block * BLOCK < firsts[test]:
                     continue
-                p = p_of(test, cell, tables, min(BLOCK, draws - block * BLOCK))
+                p = p_of(test, cell, tables, min(BLOCK, draws - block * BLOCK), block == begin)
                 counts[test][0] += [int((p <= alpha).sum()) for alpha in ALPHAS]
                 counts[test][1] += int(np.isfinite(p).sum())
         with RESULTS.open("a") as file:

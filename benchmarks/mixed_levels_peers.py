@@ -35,7 +35,7 @@ def usable(name, cell):
     return name != "pgmpy pillai" or cell[2] in ("nl", "ll")
 
 
-def p_values(name, cell, tables, draws):
+def p_values(name, cell, tables, draws, first=False):
     """p of each draw; NaN where the peer has none, or an error."""
     found = []
     for d in range(draws):

@@ -66,6 +66,8 @@ if TYPE_CHECKING:
     from gml.scores.choosing import check_scores as check_scores
     from gml.scores.options import EDGE_PENALTY as EDGE_PENALTY
     from gml.scores.options import PENALTY as PENALTY
+    from gml.scores.registry import EITHER as EITHER
+    from gml.scores.registry import RIVALS as RIVALS
     from gml.scores.registry import SCORES
     from gml.scores.registry import SEARCH_SCORES as SEARCH_SCORES
     from gml.scores.registry import scores_without_ceilings as scores_without_ceilings
@@ -97,6 +99,7 @@ if TYPE_CHECKING:
     from gml.verbs.notears import notears
     from gml.verbs.open_stream import open_stream
     from gml.verbs.pc import pc
+    from gml.verbs.plan import plan
     from gml.verbs.profile import profile
     from gml.verbs.query import query
     from gml.verbs.rake import rake
@@ -107,13 +110,11 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_LEARNING = (
-    *("average", "chowliu", "exact", "explain", "ges", "glasso", "hc", "imap", "notears", "pc"),
-)
+_LEARN = ("average", "chowliu", "exact", "explain", "ges", "glasso", "hc", "imap", "notears", "pc")
 _MODELS = ("convert", "crf", "fit_params", "impute", "maxent", "mixture", "mrf", "query", "sample")
 _ABOUT_THEM = ("compare", "draw", "indtest", "report", "score")
-_TABLES = ("check", "count", "help", "merge", "profile", "rake", "verify")
-_HOMES = {verb: f"gml.verbs.{verb}" for verb in _LEARNING + _MODELS + _ABOUT_THEM + _TABLES} | {
+_TABLES = ("check", "count", "help", "merge", "plan", "profile", "rake", "verify")
+_HOMES = {verb: f"gml.verbs.{verb}" for verb in _LEARN + _MODELS + _ABOUT_THEM + _TABLES} | {
     "Baseline": "gml.model.baseline",
     "BayesNet": "gml.model.bayesnet",
     "CPT": "gml.model.bayesnet",
@@ -180,6 +181,8 @@ _PARTS = {
     "PENALTY": "gml.scores.options",
     "ReadOptions": "gml.data.options",
     "ReadingKeywords": "gml.data.options",
+    "EITHER": "gml.scores.registry",
+    "RIVALS": "gml.scores.registry",
     "SEARCH_SCORES": "gml.scores.registry",
     "TableSet": "gml.counts.counter",
     "UsageError": "gml.errors",
@@ -267,6 +270,7 @@ __all__ = [
     "notears",
     "open_stream",
     "pc",
+    "plan",
     "profile",
     "query",
     "rake",

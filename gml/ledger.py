@@ -58,6 +58,8 @@ class Ledger:
     """Whether an output will hold the hashes of the inputs."""
     keeps_unchanged: bool = False
     """Whether a file that would not change is left alone."""
+    only_planned: bool = False
+    """Whether to say what the run would take, in place of running."""
     _read: dict[Identity, str] = field(default_factory=dict)
     _replaceable: set[Identity] = field(default_factory=set)
     _folders: dict[Identity, str] = field(default_factory=dict)
@@ -271,6 +273,12 @@ def wants_digest(path: object, *, beforehand: bool = False) -> bool:
     With `beforehand`, any run does: it is read before it is known what outputs will hold.
     """
     return isinstance(path, RunPath) and (beforehand or path.ledger.wants_digests)
+
+
+def is_only_planned(data: object) -> bool:
+    """Whether data are those of a run that is only planned: a path, or the first of several."""
+    first = data[0] if isinstance(data, list) and data else data
+    return isinstance(first, RunPath) and first.ledger.only_planned
 
 
 def note_digest(path: object, digest: str | None) -> None:

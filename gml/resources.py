@@ -39,6 +39,7 @@ _SCARCE_SPACE = 4 << 30
 _THREAD_FAILURES = ("can't start new thread", "Failed to launch worker thread")
 _MEMORY_FAILURES = ("failed to map segment", "annot allocate memory", "MemoryError")
 _limit: ContextVar[int | None] = ContextVar("memory_limit", default=None)
+_alone: ContextVar[bool] = ContextVar("alone", default=False)
 
 
 def parse_size(text: str) -> int:
@@ -89,6 +90,16 @@ def budget_in_force(given: int | None = None) -> int:
     """Return the budget given, else that of `limited_to`, else half of what is free now."""
     limit = _limit.get() if given is None else given
     return _half_of_free_memory() if limit is None else limit
+
+
+def work_alone() -> None:
+    """Let nothing that runs here from now on run elsewhere: this process is one of many workers."""
+    _alone.set(True)
+
+
+def is_alone() -> bool:
+    """Whether this is a worker process, which has neither threads nor workers of its own."""
+    return _alone.get()
 
 
 def _half_of_free_memory() -> int:

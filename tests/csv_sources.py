@@ -10,7 +10,9 @@ from unittest.mock import patch
 from hypothesis import strategies as st
 
 from gml.data.cells import read_cells
+from gml.errors import DataError
 from gml.kernel.layout import (
+    BLOCK_BYTES,
     CODES8,
     NUMBERS,
     SKIP,
@@ -60,30 +62,49 @@ SIZES = st.lists(st.integers(1, 200), max_size=5)
 
 
 class Trickle:
-    """A source that hands out its bytes in pieces; it knows its size, not at all, or wrongly."""
+    """A source that hands out its bytes in pieces; it knows its size, not at all, or wrongly.
 
-    def __init__(self, content: bytes, sizes: Sequence[int], size: int | None = None) -> None:
+    It ends, or something is wrong with the file behind them.
+    """
+
+    def __init__(
+        self,
+        content: bytes,
+        sizes: Sequence[int],
+        size: int | None = None,
+        error: DataError | None = None,
+    ) -> None:
         self._stream = io.BytesIO(content)
         self._sizes = sizes or [1 << 20]
         self._turn = 0
         self.size = size
+        self._error = error
 
     def readinto(self, buffer: memoryview) -> int:
         wanted = self._sizes[self._turn % len(self._sizes)]
         self._turn += 1
         piece = self._stream.read(min(wanted, len(buffer)))
         buffer[: len(piece)] = piece
+        if not piece and self._error is not None:
+            raise self._error
         return len(piece)
 
 
 def outcome(
-    kernel: Any, source: Trickle, specs: Sequence[ColumnSpec], dialect: CsvDialect, start: bytes
+    kernel: Any,
+    source: Trickle,
+    specs: Sequence[ColumnSpec],
+    dialect: CsvDialect,
+    start: bytes,
+    **how: int,
 ) -> tuple[Any, ...]:
     """Read what follows `start`; returns the columns, or the problem."""
     try:
-        return comparable(cells_of(kernel, source, specs, dialect, start))
+        return comparable(cells_of(kernel, source, specs, dialect, start, **how))
     except CsvProblem as problem:
         return ("problem", *problem.args)
+    except DataError as error:
+        return ("problem", str(error))
 
 
 def cells_of(
@@ -92,10 +113,16 @@ def cells_of(
     specs: Sequence[ColumnSpec],
     dialect: CsvDialect,
     start: bytes = b"",
+    *,
+    threads: int = 1,
+    block_bytes: int = BLOCK_BYTES,
 ) -> CsvResult:
     """Read what follows a header of one line with one of the kernels."""
-    with patch("gml.kernel._loaded", kernel):
-        return read_cells(source, start, 2, list(specs), dialect)
+    with (
+        patch("gml.kernel._loaded", kernel),
+        patch("gml.data.cells.BLOCK_BYTES", block_bytes),
+    ):
+        return read_cells(source, start, 2, list(specs), dialect, threads=threads)
 
 
 def comparable(result: CsvResult) -> tuple[Any, ...]:

@@ -36,7 +36,8 @@ PY
 for instructions in $offered; do
     echo "instructions: $instructions"
     GML_KERNEL=$instructions "$VENV/bin/python" -m pytest -q -p no:cacheprovider \
-        tests/property/test_csv_reader.py tests/property/test_counting.py \
+        tests/property/test_csv_reader.py tests/property/test_pieces.py \
+        tests/property/test_reading_threads.py tests/property/test_counting.py \
         tests/property/test_conditioning.py tests/property/test_families.py \
         tests/property/test_subsets.py tests/property/test_order_search.py \
         tests/unit/test_order_posterior.py tests/unit/test_order_mcmc.py tests/unit/test_exact.py \
@@ -44,6 +45,9 @@ for instructions in $offered; do
         tests/property/test_statistics.py tests/property/test_permutation.py \
         tests/property/test_row_probability.py tests/property/test_sampling.py tests/unit/test_sample.py \
         tests/property/test_gibbs.py tests/property/test_neighbourhoods.py \
-        tests/property/test_block_regressions.py \
+        tests/property/test_block_regressions.py tests/property/test_completion.py \
+        tests/property/test_missing_parts.py tests/property/test_mixture_rows.py \
+        tests/property/test_pair_sums.py tests/property/test_gram.py \
+        tests/property/test_precision_step.py tests/property/test_chain_field.py \
         tests/unit/test_reading.py tests/unit/test_regressions.py tests/unit/test_independence.py
 done

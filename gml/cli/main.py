@@ -62,6 +62,7 @@ GROUPS = {
         "verify": "Check that files are as they were written, and from which inputs.",
     },
     "Help": {
+        "plan": "Say what a command would take: tests, tables, memory, time.",
         "help": "Explain a command, or tests, scores, formats, exit codes.",
         "completion": "Print a script that completes command lines in your shell.",
     },

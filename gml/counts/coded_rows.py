@@ -16,7 +16,8 @@ from gml.data.dataset import Dataset
 from gml.data.row_groups import group_sums, row_bytes
 from gml.kernel.interface import CodedData
 
-_MASK_LEVELS = 32
+MASK_LEVELS = 32
+"""The most levels of a column that has bit masks."""
 _COMPRESS_SETS = 64
 _COMPRESS_ROWS = 4096
 _COMPRESS_SHARE = 8
@@ -62,9 +63,9 @@ class CodedRows:
             np.empty(len(column), dtype=np.uint8) if column.dtype.kind == "f" else column
             for column in columns
         ]
-        masked = sum(levels for levels in self._n_levels if levels <= _MASK_LEVELS)
+        masked = sum(levels for levels in self._n_levels if levels <= MASK_LEVELS)
         mask_bytes = masked * self._dataset.n_rows // 8
-        mask_levels = _MASK_LEVELS if mask_bytes < self._budget // 2 else 0
+        mask_levels = MASK_LEVELS if mask_bytes < self._budget // 2 else 0
         return kernel.active().CodedData(
             [np.ascontiguousarray(column) for column in columns],
             list(self._n_levels),

@@ -11,7 +11,7 @@ import functools
 import itertools
 import math
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -120,11 +120,11 @@ class Counter(NumberQuestions):
 
     @property
     def pass_rows(self) -> int:
-        """Rows that every batch of questions reads again; 0 where asking costs nothing by itself.
-
-        Where it is not 0, few large batches are faster than many small ones.
-        """
+        """Rows that every batch of questions reads again; where it is 0, small batches are fine."""
         return 0
+
+    def expect(self, likely: Callable[[], Iterable[TableSet]]) -> None:
+        """Hear of tables that may be asked for soon, which the next pass may count too."""
 
     # ------------------------------------------------------------------ what follows
 

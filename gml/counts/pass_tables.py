@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.counts.answers import Counts, counts_of_cells
+from gml.counts.answers import Counts
 from gml.counts.coded_rows import CodedRows
 from gml.counts.packed_keys import PackedKeys, summed_by_key
 from gml.counts.pass_work import Work
@@ -103,20 +103,15 @@ class Tables(Work[TableParts]):
             for k, (cells, end) in enumerate(zip(large, ends, strict=True))
         ]
 
-    def counts(self, found: TableParts) -> list[Counts | Cells | None]:
-        """Return the tables in the order of the questions; large ones by their cells."""
-        answers: list[Counts | Cells | None] = []
-        start, large = 0, iter(found.large)
-        for wanted, shape in zip(self.sets, self._shapes, strict=True):
+    def small_tables(self, found: TableParts) -> Iterator[NDArray[np.int64]]:
+        """Yield all cells of each small table, in the order of the questions."""
+        start = 0
+        for shape in self._shapes:
             size = math.prod(shape)
-            if size > VECTOR_CELLS:
-                answers.append(next(large))
-                continue
-            split = len(wanted.given)
-            flat = found.small[start : start + size]
-            answers.append(counts_of_cells(flat, shape[:split], shape[split:]))
-            start += size
-        return answers
+            if size <= VECTOR_CELLS:
+                # A copy, as one table that is kept would keep all of them.
+                yield found.small[start : start + size].copy()
+                start += size
 
 
 def _cells(chunk: Dataset, data: CodedData, members: Sequence[int], shape: Sequence[int]) -> Cells:

@@ -5,8 +5,10 @@ A subclass says how work is done on each chunk of rows and how the partial answe
 follows: counts and sums are exact integers, so that their totals do not depend on the chunks, and
 what is made of the totals is made as by the engine over rows in memory, to the last bit.
 
-A pass is dear, so batches should be large. Tables are counted in one pass as far as a quarter of
-the budget holds them. Numbers become integers about the middle of their range, so a first pass
+A pass is dear, so batches should be large. Tables are counted in one pass as far as an eighth of
+the budget holds them, and small ones are kept in as much: what is known, or is a margin of what is
+known, needs no pass. Learners say which tables they are likely to ask for next (`expect`), and the
+next pass counts them too. Numbers become integers about the middle of their range, so a first pass
 finds the ranges. Without missing values these are the same whatever is asked, and found once.
 """
 
@@ -29,18 +31,12 @@ from gml.counts.answers import (
     StratifiedMoments,
     every_configuration,
 )
+from gml.counts.batched_tables import BatchedTables
 from gml.counts.counter import Counter
 from gml.counts.exact_moments import Frame, moments_from_sums
 from gml.counts.expanded_moments import ExpandedMoments
 from gml.counts.pass_correlations import expanded_in_passes
 from gml.counts.pass_regressions import residuals_in_passes
-from gml.counts.pass_tables import (
-    VECTOR_CELLS,
-    Cells,
-    Tables,
-    configurations_seen,
-    counts_of,
-)
 from gml.counts.pass_work import (
     CompleteRows,
     Extremes,
@@ -60,12 +56,6 @@ from gml.data.column_kinds import require_labels
 from gml.data.dataset import Dataset, Variable
 from gml.errors import UsageError, unknown_name
 from gml.resources import budget_in_force, require_memory
-
-# What a table costs besides its cells.
-_BYTES_PER_TABLE = 512
-# Tables are held by the total, by the chunk that is added, and by those that are being counted.
-_SHARE_OF_BUDGET = 8
-_MOST_LARGE_TABLES = 256
 
 
 @dataclass(frozen=True)
@@ -100,6 +90,9 @@ class PassCounter(Counter):
         self.facts = facts
         self._budget = budget_in_force(max_memory)
         self._ranges: dict[int, tuple[float, float]] = {}
+        self._batched = BatchedTables(
+            facts.variables, facts.gaps, self._budget, self._over_chunks, self._require
+        )
 
     @abstractmethod
     def _over_chunks(self, columns: Sequence[int], work: Work[Partial]) -> Partial:
@@ -183,54 +176,11 @@ class PassCounter(Counter):
 
     def tables(self, sets: Iterable[TableSet]) -> Iterator[Counts]:
         """Count a batch of tables; answers come in the order of the questions."""
-        for batch in self._batches(list(sets)):
-            while batch:
-                answered = 0
-                for wanted, found in zip(batch, self._counted(batch), strict=True):
-                    if found is None:
-                        break
-                    yield found if isinstance(found, Counts) else self._unpacked(wanted, found)
-                    answered += 1
-                batch = batch[answered:]
+        return self._batched.tables(sets)
 
-    def _batches(self, sets: Sequence[TableSet]) -> Iterator[list[TableSet]]:
-        """Yield tables by as many as are counted together."""
-        batch: list[TableSet] = []
-        n_bytes = n_large = 0
-        for wanted in sets:
-            members = (*wanted.given, *wanted.axes)
-            require_labels(self.variables[j] for j in members)
-            cells = math.prod(self.n_levels[j] for j in members)
-            if cells <= VECTOR_CELLS or not wanted.given:
-                self._require(8 * cells, members)
-            is_large = cells > VECTOR_CELLS
-            own = _BYTES_PER_TABLE + (0 if is_large else 8 * cells)
-            full = n_bytes + own > self._budget // _SHARE_OF_BUDGET
-            if batch and (full or n_large + is_large > _MOST_LARGE_TABLES):
-                yield batch
-                batch, n_bytes, n_large = [], 0, 0
-            batch.append(wanted)
-            n_bytes, n_large = n_bytes + own, n_large + is_large
-        if batch:
-            yield batch
-
-    def _counted(self, batch: Sequence[TableSet]) -> list[Counts | Cells | None]:
-        columns = sorted({j for wanted in batch for j in (*wanted.given, *wanted.axes)})
-        place = {j: k for k, j in enumerate(columns)}
-        sets = [
-            TableSet(tuple(place[j] for j in axes), tuple(place[j] for j in given))
-            for axes, given in batch
-        ]
-        levels = [self.n_levels[j] for j in columns]
-        work = Tables(sets, levels, self._budget // _SHARE_OF_BUDGET)
-        return work.counts(self._over_chunks(columns, work))
-
-    def _unpacked(self, wanted: TableSet, found: Cells) -> Counts:
-        given = [self.n_levels[j] for j in wanted.given]
-        axes = [self.n_levels[j] for j in wanted.axes]
-        configs = max(1, configurations_seen(found, given, axes))
-        self._require(8 * math.prod(axes) * configs, (*wanted.given, *wanted.axes))
-        return counts_of(found, given, axes)
+    def expect(self, likely: Callable[[], Iterable[TableSet]]) -> None:
+        """Count tables that may be asked for soon with the next pass, as far as there is room."""
+        self._batched.likely = likely
 
     def family_tables(self, families: Sequence[Family]) -> Iterator[NDArray[np.int64]]:
         """Count each child given its parents, with one row per configuration, seen or not."""

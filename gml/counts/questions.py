@@ -78,6 +78,12 @@ def tables_of(order: NameOrder, triples: Iterable[Triple]) -> list[TableSet]:
     return [TableSet(order.sorted((x, y)), order.sorted(given)) for x, y, given in triples]
 
 
+def family_set(order: NameOrder, family: Family) -> TableSet:
+    """Return the table of a family, the parents in order of their names."""
+    child, parents = family
+    return TableSet((child,), order.sorted(parents))
+
+
 def family_sets(order: NameOrder, families: Iterable[Family]) -> list[TableSet]:
-    """Return the tables of families, the parents in order of their names."""
-    return [TableSet((child,), order.sorted(parents)) for child, parents in families]
+    """Return the tables of families."""
+    return [family_set(order, family) for family in families]

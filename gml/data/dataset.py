@@ -107,7 +107,8 @@ class KeptRows(NamedTuple):
     """Where rows stood in the table that they were chosen from."""
 
     first_line: int | None
-    numbers: NDArray[np.int64]
+    keep: NDArray[np.bool_]
+    """For each row of that table, whether it was chosen: a byte, where numbers take eight."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -221,10 +222,11 @@ class Dataset:
         )
 
     def _kept(self, keep: NDArray[np.bool_]) -> KeptRows:
-        places = np.flatnonzero(keep)
         if self.kept is None:
-            return KeptRows(self.first_line, places)
-        return KeptRows(self.kept.first_line, self.kept.numbers[places])
+            return KeptRows(self.first_line, keep)
+        still = self.kept.keep.copy()
+        still[still] = keep
+        return KeptRows(self.kept.first_line, still)
 
     def name_of_row(self, row: int) -> str:
         """How a message names a row: by its line where that is known, else by its number.
@@ -240,7 +242,7 @@ class Dataset:
         """
         first, number = self.first_line, row
         if self.kept is not None:
-            first, number = self.kept.first_line, int(self.kept.numbers[row])
+            first, number = self.kept.first_line, int(np.flatnonzero(self.kept.keep)[row])
         return f"data row {number + 1}" if first is None else f"line {first + number}"
 
     def blocks(self, n_rows: int = 1 << 16) -> Iterator[Dataset]:

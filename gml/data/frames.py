@@ -49,6 +49,12 @@ def is_frame(data: object) -> TypeGuard[pd.DataFrame]:
     return pandas is not None and isinstance(data, pandas.DataFrame)
 
 
+def is_spark_frame(data: object) -> bool:
+    """Whether something is a DataFrame of Spark; it cannot be if pyspark was never imported."""
+    sql = sys.modules.get("pyspark.sql")
+    return sql is not None and isinstance(data, sql.DataFrame)
+
+
 def read_frame(frame: pd.DataFrame, options: ReadOptions, *, used: Choice | None = None) -> Dataset:
     """Code the columns of a frame that `used` picks from those that the options leave."""
     if not is_frame(frame):

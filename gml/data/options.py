@@ -117,6 +117,8 @@ class ReadOptions:
     """A column whose labels only tell sequences apart, however many they are."""
     limited: tuple[str, ...] | None = None
     """The columns that `max_levels` holds for, all by default; others may hold words."""
+    threads: int | None = None
+    """Threads that read a text file, all cores by default; the result is the same."""
 
     def __post_init__(self) -> None:
         if self.missing == EM:

@@ -358,7 +358,7 @@ class ParquetTable(NamedTuple):
         plan = self.plan(stored, [builder.name for builder in builders], types, room.budget)
         room.take(plan.n_bytes)
         for builder in builders:
-            builder.start_file(stored.where, _kind_of(self.schema.field(builder.name).type))
+            builder.start_file(stored.where, kind_of_values(self.schema.field(builder.name).type))
         names = [builder.name for builder in builders if builder.name in types]
         reader = stored.arrow(read_dictionary=plan.dictionaries)
         batches = reader.iter_batches(plan.batch_rows, columns=names, use_threads=False)
@@ -424,7 +424,8 @@ def _is_text(type_: Any) -> bool:
     return bool(pa.types.is_string(type_) or pa.types.is_binary(type_))
 
 
-def _kind_of(type_: Any) -> int:
+def kind_of_values(type_: Any) -> int:
+    """What the values of a column of an Arrow type are: text, bytes, numbers or others."""
     from pyarrow import types
 
     if types.is_floating(type_) or types.is_integer(type_):

@@ -73,8 +73,11 @@ class ColumnBuilder:
         room: Room,
         *,
         capacity: int | None = None,
+        names_rows: bool = True,
     ) -> None:
+        """Make room for the cells of so many rows; messages name the rows if told to."""
         self.name = name
+        self._names_rows = names_rows
         self.spec = spec
         self._na = na
         self._encoding = encoding
@@ -181,8 +184,9 @@ class ColumnBuilder:
             except _Refused as refused:
                 row = self._row - self._first_row + int(np.argmax(at == k)) + 1
                 error = NotANumber if self._is_numbers else DataError
+                of_row = f" row {row}:" if self._names_rows else ""
                 raise error(
-                    f"{self._where}: row {row}: column {quote(self.name)}: {refused}"
+                    f"{self._where}:{of_row} column {quote(self.name)}: {refused}"
                 ) from None
             if self._overflow and not self._is_numbers:
                 return

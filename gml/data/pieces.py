@@ -38,6 +38,7 @@ from gml.data.source import ByteSource, open_source
 from gml.errors import UsageError, parameter
 from gml.kernel.layout import ColumnSpec, CsvProblem, CsvResult
 from gml.ledger import note_digest
+from gml.resources import available_threads
 
 PIECE_BYTES = 1 << 24
 """Text per piece; its cells take up to eight times as much, and usually less than the text."""
@@ -60,6 +61,7 @@ class TextPieces:
         self._header, dialect = begin_text(source, path, options)
         self._dialect = replace(dialect, cells_limit=None)
         self._piece_bytes = piece_bytes
+        self._threads = options.threads or available_threads()
         self.where = source.name
         self.names: Sequence[str] = self._header.names
         self.chosen = choose_columns(self.names, options, used, source.name)
@@ -79,6 +81,7 @@ class TextPieces:
                 self.specs,
                 self._dialect,
                 piece_bytes=self._piece_bytes,
+                threads=self._threads,
             )
         except CsvProblem as problem:
             raise explain_problem(problem, self.where, self.names, self.specs) from None

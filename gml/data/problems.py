@@ -48,9 +48,12 @@ def explain_problem(
     names: Sequence[str],
     specs: Sequence[ColumnSpec],
 ) -> Exception:
-    """Turn what the kernel found into an error with file, line, column, value and advice."""
+    """Turn what the kernel found into an error with file, line, column, value and advice.
+
+    Line 0 is one that is not known.
+    """
     column = names[problem.column] if problem.column < len(names) else str(problem.column + 1)
-    place = f"{where}: line {problem.line}"
+    place = f"{where}: line {problem.line}" if problem.line else where
     cell = f"{place}: column {quote(column)}"
     value = quote(problem.value.decode("utf-8", "replace"))
     if problem.status == RAGGED:

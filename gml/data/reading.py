@@ -23,11 +23,11 @@ from gml.data.problems import (
     leave_out_text,
 )
 from gml.data.source import ByteSource, open_source
-from gml.errors import DataError, GmlError, UsageError, kind_of, place
+from gml.errors import DataError, GmlError, UsageError, kind_of, place, require_whole
 from gml.kernel.layout import ColumnSpec, CsvDialect, CsvProblem, CsvResult
 from gml.ledger import note_digest
 from gml.path_kinds import is_folder
-from gml.resources import budget_in_force
+from gml.resources import available_threads, budget_in_force
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,6 +41,7 @@ def read(
     *,
     undeclared: Undeclared = "labels",
     digest: bool = False,
+    threads: int | None = None,
     **reading: Unpack[ReadingKeywords],
 ) -> Dataset:
     """Read a table: CSV or TSV, compressed or not, Parquet, `-` for standard input, or a frame.
@@ -53,6 +54,8 @@ def read(
         What a column holds if neither `numeric` nor the schema says: labels or numbers.
     digest
         Whether to hash the file; see `Dataset.digest`.
+    threads
+        All cores by default; what is read is the same with any number.
     columns, exclude
         Names of the columns to use, and of those to leave out.
     delimiter, decimal, encoding
@@ -92,7 +95,9 @@ def read(
     >>> data.variables[1].levels
     ('[-inf,18)', '[18,65)', '[65,inf)')
     """
-    options = replace(reading_options(**reading), undeclared=undeclared, digest=digest)
+    require_whole(1, threads=threads)
+    options = reading_options(**reading)
+    options = replace(options, undeclared=undeclared, digest=digest, threads=threads)
     return read_dataset(data, options)
 
 
@@ -196,7 +201,8 @@ def read_source(
     header, dialect = begin_text(source, path, options)
     chosen = choose_columns(header.names, options, used, source.name)
     specs = column_specs(header.names, chosen, options)
-    cells = _read_cells(source, header, specs, dialect)
+    threads = options.threads or available_threads()
+    cells = _read_cells(source, header, specs, dialect, threads)
     digest = source.digest()
     note_digest(path, digest)
     dataset = build_dataset(cells.columns, header.names, chosen, options, source.name, digest)
@@ -236,9 +242,13 @@ def default_delimiter(path: str | os.PathLike[str]) -> str:
 
 
 def _read_cells(
-    source: ByteSource, header: Header, specs: list[ColumnSpec], dialect: CsvDialect
+    source: ByteSource,
+    header: Header,
+    specs: list[ColumnSpec],
+    dialect: CsvDialect,
+    threads: int,
 ) -> CsvResult:
     try:
-        return read_cells(source, header.rest, header.next_line, specs, dialect)
+        return read_cells(source, header.rest, header.next_line, specs, dialect, threads=threads)
     except CsvProblem as problem:
         raise explain_problem(problem, source.name, header.names, specs) from None

@@ -93,11 +93,42 @@ def require_splittable(counts: NDArray[np.int64], parts: int) -> int:
     return n
 
 
-def folds(dataset: Dataset, k: int, *, seed: int = 0) -> Iterator[tuple[Dataset, Dataset]]:
-    """Yield the rest and the fold for each of k folds, whose sizes differ by at most one row."""
-    rows, counts = distinct_rows(dataset)
-    for chosen in fold_counts(counts, k, seed=seed):
-        yield resampled(dataset, rows, counts - chosen), resampled(dataset, rows, chosen)
+def folds(dataset: Dataset, k: int, *, seed: int = 0) -> Folds:
+    """Return the rest and the fold for each of k folds, whose sizes differ by at most one row."""
+    return Folds(dataset, k, seed)
+
+
+class Folds(Sequence[tuple[Dataset, Dataset]]):
+    """Splits of rows that are made when they are asked for; in ascending order is fastest."""
+
+    def __init__(self, dataset: Dataset, k: int, seed: int) -> None:
+        self._dataset = dataset
+        self._k, self._seed = k, seed
+        self._rows, self._counts = distinct_rows(dataset)
+        require_splittable(self._counts, k)
+        self._left = self._drawn()
+
+    def _drawn(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
+        return enumerate(fold_counts(self._counts, self._k, seed=self._seed))
+
+    def __len__(self) -> int:
+        return self._k
+
+    def __getitem__(self, number: Any) -> Any:
+        if isinstance(number, slice):
+            return [self[one] for one in range(self._k)[number]]
+        wanted = range(self._k)[number]
+        for fold, chosen in self._left:
+            if fold == wanted:
+                rest, part = (
+                    resampled(self._dataset, self._rows, counts)
+                    for counts in (self._counts - chosen, chosen)
+                )
+                return rest, part
+            if fold > wanted:
+                break
+        self._left = self._drawn()
+        return self[wanted]
 
 
 def fold_counts(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,10 @@ from numpy.typing import NDArray
 from gml import kernel
 from gml.data.dataset import Dataset
 from gml.progress import reporter
+from gml.stopping import check_stopped
+
+# Rows among which equal ones are looked for at a time.
+_PART_ROWS = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,42 @@ def equal_cells(
     reporter().status(None)
     assert groups is not None
     return EqualRows(groups.firsts, group_sums(groups.of_row, len(groups.firsts), weights))
+
+
+def distinct_rows(table: Dataset) -> Dataset:
+    """Return the rows of a table of labels with equal ones taken together, as far as parts show.
+
+    They are found in parts of the table, so that no more than these is held beside the codes: some
+    rows may still be equal.
+
+    Examples
+    --------
+    >>> import gml
+    >>> rows = gml.read("sample_data/asia.csv")
+    >>> distinct_rows(rows).n_rows, distinct_rows(rows).n
+    (5000, 5000)
+    """
+    while table.n_rows > _PART_ROWS:
+        parts = []
+        for start in range(0, table.n_rows, _PART_ROWS):
+            check_stopped()
+            rows = slice(start, start + _PART_ROWS)
+            columns = [column[rows] for column in table.columns]
+            found = equal_cells(columns, None if table.weights is None else table.weights[rows])
+            parts.append(([column[found.firsts] for column in columns], found.counts))
+        fewer = replace(
+            table,
+            columns=tuple(
+                np.concatenate(some) for some in zip(*(c for c, _ in parts), strict=True)
+            ),
+            weights=np.concatenate([counts for _, counts in parts]),
+        )
+        # Where most rows differ, another round would find no more.
+        is_enough = fewer.n_rows > table.n_rows // 2
+        table = fewer
+        if is_enough:
+            break
+    return table
 
 
 def multiplicities(counts: NDArray[np.signedinteger[Any]]) -> dict[int, int]:

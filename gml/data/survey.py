@@ -45,7 +45,7 @@ from gml.kernel.layout import (
 )
 from gml.ledger import note_digest
 from gml.path_kinds import is_folder
-from gml.resources import budget_in_force, require_memory
+from gml.resources import available_threads, budget_in_force, require_memory
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -169,7 +169,12 @@ def _read_text(
     specs = _specs(header.names, chosen, options, texts)
     try:
         cells = read_cells(
-            source, header.rest, header.next_line, specs, text_dialect(delimiter, options)
+            source,
+            header.rest,
+            header.next_line,
+            specs,
+            text_dialect(delimiter, options),
+            threads=options.threads or available_threads(),
         )
     except CsvProblem as problem:
         free = _free(header.names, chosen, options) - texts

@@ -1,10 +1,11 @@
 """Nodes of numbers in model JSON: one regression, or one per configuration of the labels.
 
 "gaussian" is {"intercept", "coefficients", "sd"} and, where known, "n", "intervals" and "rows", and
-"expected_n" where values were missing. A
-node that has parents with levels has "regressions" instead, a list of such objects in the order of
-the configurations of these parents, the last fastest; "coefficients" belong to the other parents,
-in order. In a list where some have "n", one without it stands for a configuration never seen.
+"expected_n" where values were missing, with "available", such an object for the rows that have all
+values. A node that has parents with levels has "regressions" instead, a list of such objects in the
+order of the configurations of these parents, the last fastest; "coefficients" belong to the other
+parents, in order. In a list where some have "n", one without it stands for a configuration never
+seen.
 """
 
 from __future__ import annotations
@@ -58,6 +59,8 @@ def _regression_object(line: LinearGaussian, order: Sequence[int]) -> dict[str, 
         found["intervals"] = finite([list(pair) for pair in bounds])
     if line.rows is not None:
         found["rows"] = rows_object(line.rows, order)
+    if line.available is not None:
+        found["available"] = _regression_object(line.available, order)
     return found
 
 
@@ -136,6 +139,19 @@ def _regression(
             bounds,
             None if given.get("rows") is None else rows_of(given["rows"], len(parents), what),
             None if given.get("expected_n") is None else float(given["expected_n"]),
+            _available(variable, parents, given, what),
         )
     except OverflowError:
         raise GraphError(f"{what} has a number that is too large") from None
+
+
+def _available(
+    variable: Variable, parents: tuple[Variable, ...], given: Mapping[str, Any], what: str
+) -> LinearGaussian | None:
+    """The regression of the rows that have all values, where one is beside that of all rows."""
+    own = given.get("available")
+    if own is None:
+        return None
+    if isinstance(own, dict) and "available" in own:
+        raise GraphError(f'{what} has "available" within "available"')
+    return _regression(variable, parents, own, f"{what}, where available,")

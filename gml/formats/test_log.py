@@ -6,7 +6,8 @@ The field `record` tells the lines apart:
   names, knowledge;
 - `test`: phase (skeleton, correction or colliders), level, x, y, given, statistic, df, log10_p, n,
   verdict; where the test of the run picks others, which test it was; and, where rows were weighted,
-  the causes of missing values that they are corrected_for, and the effective_n;
+  the causes of missing values that they are corrected_for, and the effective_n; where the verdict
+  is insufficient, the reason, null if the test does not know it;
 - `triple`: an unshielded triple x, k, y, its weight, whether it is a collider in the graph,
   whether that is against its weight, whether knowledge decides it, and whether it is ambiguous;
 - `edge`: source, target, type, and for an arrow the reason and the nodes it is by;
@@ -28,7 +29,7 @@ from gml.formats.json_document import SCHEMA, encode
 from gml.formats.knowledge import as_json, knowledge_of
 from gml.formats.reports.tests import numbers_of
 from gml.graph.knowledge import Knowledge
-from gml.independence.base import CIResult
+from gml.independence.base import INSUFFICIENT, CIResult
 from gml.learners.pc import COLLIDER_RULES, PcResult
 from gml.learners.skeleton import TestRecord
 from gml.resources import budget_in_force, require_memory
@@ -130,7 +131,8 @@ _FIELDS: dict[str, dict[str, _Field]] = {
 }
 
 
-_WEIGHTING = {"corrected_for": _NAMES, "effective_n": _COUNT}
+# Fields that only some tests have.
+_OF_SOME = {"corrected_for": _NAMES, "effective_n": _COUNT, "reason": _or_null(_TEXT)}
 
 
 def line(record: Record) -> bytes:
@@ -167,6 +169,7 @@ def test_record(test: TestRecord) -> Record:
         "log10_p": numbers["log10_p"],
         "n": test.result.n,
         "verdict": test.verdict,
+        **({"reason": test.reason} if test.verdict == INSUFFICIENT else {}),
         **_weighting(test.result),
     }
 
@@ -312,8 +315,8 @@ def _require_fields(record: Record, names: frozenset[str], spot: str, *, is_firs
     if kind == "run" and not is_first:
         raise DataError(f"{spot}: the run begins a second time")
     fields = _FIELDS.get(kind, {})
-    # Only tests with weights have these.
-    fields = fields | {name: field for name, field in _WEIGHTING.items() if name in record}
+    if kind == "test":
+        fields = fields | {name: field for name, field in _OF_SOME.items() if name in record}
     missing = sorted(fields.keys() - record.keys())
     if missing:
         raise DataError(f'{spot} has no "{missing[0]}"')

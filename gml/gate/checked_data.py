@@ -12,21 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.counts.counter import Counter
-from gml.counts.memory import MemoryCounter
 from gml.counts.open_count_file import is_counted, open_counts
 from gml.counts.open_stream import read_or_stream
 from gml.data.alignment import levels_first, with_levels_first
 from gml.data.columns import Choice
 from gml.data.dataset import Dataset, missing_mask
-from gml.data.discretize import cuts_of_levels, interval_levels
-from gml.data.frames import is_frame
-from gml.data.levels import NA_LEVEL
+from gml.data.discretize import cuts_of_levels
+from gml.data.frames import is_frame, is_spark_frame
 from gml.data.missing import apply_missing_policy, count_missing
 from gml.data.number_summary import NumberValues
-from gml.data.options import EM, ReadOptions
+from gml.data.options import EM, SPARK, ReadOptions
 from gml.data.parquet import is_parquet
 from gml.data.records import open_records
-from gml.data.schema import Schema, with_levels
+from gml.data.schema import Schema
 from gml.errors import (
     CannotAnswer,
     DataError,
@@ -38,10 +36,12 @@ from gml.errors import (
     share_of,
     unknown_name,
 )
+from gml.gate.checked_schema import declared_levels, lenient
 from gml.gate.families import CheckedModel, rows_behind
 from gml.gate.in_intervals import in_intervals, numbers_before, repeats_before
 from gml.gate.settings import Context, MissingCells
 from gml.parameters import FOR_LABELS
+from gml.planning.watching import engine_over
 from gml.progress import reporter
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class CheckedReading:
         asked, recorded = self.asked, self.net.learning.na
         return replace(
             asked,
-            levels=_lenient(asked.levels, self.net),
+            levels=lenient(asked.levels, self.net),
             na=asked.na if "na" in self.given or recorded is None else recorded,
             columns=None,
             exclude=tuple(name for name in asked.exclude if name not in self.net.names),
@@ -114,10 +114,15 @@ class CheckedReading:
             maybe_numbers=self.numeric,
         )
 
+    @property
+    def _policy(self) -> str:
+        """How missing values are treated."""
+        return self.asked.missing if "missing" in self.given else _policy_of_fit(self.net)
+
     def of_source(self, source: str | os.PathLike[str] | pd.DataFrame) -> CheckedData:
         """Read a file, of rows or of counts, or a frame."""
         self._refuse_cutting()
-        path = None if is_frame(source) else os.fspath(source)
+        path = None if is_frame(source) or is_spark_frame(source) else os.fspath(source)
         found: list[str] = []
 
         def used(names: Sequence[str]) -> Sequence[str]:
@@ -129,13 +134,18 @@ class CheckedReading:
             options = replace(self.options, missing=self.asked.missing)
             counter = open_counts(path, options, given=self.given, used=used, threads=self.threads)
             return self._of_engine(counter, found)
+        if self.asked.engine == SPARK or is_spark_frame(source):
+            from gml.counts.spark import open_spark
+
+            options = replace(self.options, missing=self._policy)
+            return self._of_engine(open_spark(source, options, used=used), found)
         options = self.options
         dataset = self._rows_of(source, options, used)
 
         def lines(numbers: Collection[int]) -> Mapping[int, int]:
             return {} if path is None else _lines(numbers, dataset, path, options)
 
-        return self._of_rows(dataset, found, lines, options.na_tokens, self._uncut(dataset))
+        return self._of_rows(dataset, found, lines, options.na_tokens, self._uncut(dataset), source)
 
     def _rows_of(
         self, source: str | os.PathLike[str] | pd.DataFrame, options: ReadOptions, used: Choice
@@ -204,10 +214,11 @@ class CheckedReading:
         lines: Callable[[Collection[int]], Mapping[int, int]],
         tokens: Collection[str],
         uncut: _Uncut,
+        source: object = None,
     ) -> CheckedData:
         """Treat missing values; `lines` finds lines (from 1) by numbers of rows (from 0)."""
         _require_rows(dataset.n, self.data)
-        policy = self.asked.missing if "missing" in self.given else _policy_of_fit(self.net)
+        policy = self._policy
         kept, positions = _treat_missing(dataset, policy, self.data, self.net)
         _require_rows(kept.n, self.data)
         reporter().note(
@@ -226,7 +237,7 @@ class CheckedReading:
             return {row: (number + 1, line_of.get(number)) for row, number in number_of.items()}
 
         return CheckedData(
-            MemoryCounter(aligned, threads=self.threads),
+            engine_over(aligned, source, threads=self.threads),
             replace(
                 self._context(
                     found, *_missing_cells(dataset, policy, tokens), notes, uncut.numbers
@@ -270,7 +281,7 @@ class CheckedReading:
         return Context(
             data=self.data,
             model=self.model,
-            declared=_declared(schema, self.net),
+            declared=declared_levels(schema, self.net),
             other_columns=others,
             left_out=_left_out(self.asked, self.net),
             missing_before=_missing_before(schema, self.net),
@@ -317,31 +328,6 @@ def _policy_of_fit(net: CheckedModel) -> str:
     policy = (None if recorded is None else recorded.policy) or "available"
     # What EM expects in the place of missing values is no row: those that were seen are compared.
     return "available" if policy == EM else policy
-
-
-def _declared(schema: Schema, net: CheckedModel) -> dict[str, tuple[str, ...]]:
-    """The levels declared by hand, intervals included; a profile has none for missing."""
-    cut = {name: interval_levels(cuts) for name, cuts in schema.cuts.items()}
-    declared = {**schema.levels, **schema.intervals, **cut}
-    return {
-        v.name: (*declared[v.name], *(level for level in v.levels or () if level == NA_LEVEL))
-        for v in net.variables
-        if v.name in declared
-    }
-
-
-def _lenient(schema: Schema, net: CheckedModel) -> Schema:
-    """A schema that expects levels but refuses none; intervals stay intervals."""
-    levels = {v.name: v.levels for v in net.variables if v.levels is not None}
-    cuts = {
-        name: cuts
-        for name, cuts in schema.cuts.items()
-        if cuts_of_levels(levels.get(name, ())) != cuts
-    }
-    known = with_levels(replace(schema, cuts=cuts), levels)
-    # Numbers of a column that was cut lie in its intervals.
-    kinds = {name: kind for name, kind in schema.kinds.items() if name not in levels}
-    return replace(known, levels={}, expected={**known.levels, **known.intervals}, kinds=kinds)
 
 
 def _cells_of(net: CheckedModel, rows: int, missing: Mapping[str, int]) -> dict[str, MissingCells]:

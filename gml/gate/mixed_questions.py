@@ -44,8 +44,8 @@ NOTHING_KEPT = (
     "rows counted in part), so tables, edges, drift and fit cannot be compared; fit it again"
 )
 OF_EM = (
-    "of regressions that EM fitted to incomplete rows the model does not keep the rows, so that "
-    "their tables, edges and fit cannot be compared"
+    "of regressions that EM fitted with hidden parents, or with too few rows that have all their "
+    "values, the model keeps no rows, so that their tables, edges and fit cannot be compared"
 )
 
 
@@ -120,7 +120,7 @@ def mixed_questions(
         line
         for cpd in number_cpds(net)
         for line in cpd.regressions
-        if line.n is not None or not cpd.label_parents
+        if line.n is not None or line.expected_n or not cpd.label_parents
     ]
     lacking = not fitted or any(line.rows is None for line in fitted)
     if not has_counts(labels):

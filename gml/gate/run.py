@@ -31,6 +31,7 @@ from gml.gate.result import CheckReport
 from gml.gate.settings import CheckSettings, Context, MissingCells
 from gml.model.baseline import Baseline
 from gml.model.bayesnet import BayesNet
+from gml.model.em.available_lines import with_lines_of_available_rows
 from gml.model.markovnet import MarkovNet
 
 # The share of rows up to which values are rare.
@@ -87,6 +88,8 @@ def examine(
 ) -> Examined:
     """Ask everything about one delivery, and decide nothing yet."""
     context, baseline = context or Context(), baseline or Baseline()
+    if isinstance(net, BayesNet):
+        net = with_lines_of_available_rows(net)
     counter = _counter(net, data, settings)
     n_rows, rows = counter.n, counter.rows()
     repeats = row_repeats(net.training, net.names, rows, context.uncut_repeats)

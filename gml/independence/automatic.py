@@ -136,6 +136,10 @@ class AutoTest(PValueTest):
         (situation,) = self._situations([(x, y, tuple(given))]).tolist()
         return self._test_of(_SITUATIONS[situation]).why_insufficient(x, y, given)
 
+    def why_undecided(self, alpha: float) -> str | None:
+        """Say what the test of labels says; no other that is picked draws."""
+        return None if self._of_labels is None else self._of_labels.why_undecided(alpha)
+
     def _situations(self, triples: Sequence[Triple]) -> NDArray[np.int64]:
         """The situation of each question, by its place."""
         is_number = self._is_number

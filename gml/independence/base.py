@@ -220,12 +220,31 @@ class IndependenceTest(ABC):
     def batch(self, triples: Sequence[Triple]) -> ResultArrays:
         """Run many tests."""
 
+    @property
+    def pass_rows(self) -> int:
+        """Rows that every batch reads again; where it is not 0, few large batches are faster."""
+        return 0
+
     def verdict(self, result: CIResult, alpha: float, log_p: float | None = None) -> str:
         """Judge a result; `log_p` replaces the result's own p-value (for adjusted ones)."""
         return verdict_by_p(result, alpha, log_p)
 
     def why_insufficient(self, x: int, y: int, given: Sequence[int]) -> str | None:
         """Say what the data lack for a test that was insufficient, if that is known."""
+        return None
+
+    def reason(
+        self, x: int, y: int, given: Sequence[int], result: CIResult, alpha: float
+    ) -> str | None:
+        """Say why a result is insufficient, if that is known; None for any other."""
+        if self.verdict(result, alpha) != INSUFFICIENT:
+            return None
+        if result.sufficient:
+            return self.why_undecided(alpha)
+        return self.why_insufficient(x, y, given)
+
+    def why_undecided(self, alpha: float) -> str | None:
+        """Say why a result that has a p-value decides nothing, if that is known."""
         return None
 
     def margins(self, results: ResultArrays, alpha: float) -> NDArray[np.float64]:
@@ -312,6 +331,11 @@ class CounterTest(IndependenceTest):
     def options(self) -> Mapping[str, Any]:
         """The values of all options, given or not."""
         return self._options
+
+    @property
+    def pass_rows(self) -> int:
+        """Rows that every batch reads again."""
+        return self._counter.pass_rows
 
 
 class PValueTest(CounterTest):

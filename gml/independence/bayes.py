@@ -19,15 +19,14 @@ from gml.independence.base import (
     INDEPENDENT,
     INSUFFICIENT,
     CIResult,
-    CounterTest,
     ResultArrays,
     settle_ties,
     verdict_of_margin,
 )
-from gml.independence.contingency import describe, is_sufficient
+from gml.independence.contingency import TableTest, describe, is_sufficient
 
 
-class BayesFactorTest(CounterTest):
+class BayesFactorTest(TableTest):
     """Compares the two scores of x with and without y among its parents."""
 
     @property

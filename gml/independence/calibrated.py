@@ -48,7 +48,7 @@ from numpy.typing import NDArray
 from gml import kernel
 from gml.counts.counter import TableStatistics, Triple
 from gml.independence.base import PValueTest, ResultArrays
-from gml.independence.contingency import describe, is_sufficient
+from gml.independence.contingency import TableTest, describe, is_sufficient
 
 # X² may take two values that differ only by rounding.
 _LEAST_VARIANCE = 1e-6
@@ -56,7 +56,7 @@ _LEAST_VARIANCE = 1e-6
 _LEAST_SKEWNESS = 0.01
 
 
-class CalibratedTest(PValueTest):
+class CalibratedTest(TableTest, PValueTest):
     """G² on dense tables, X² with its exact moments on sparse ones."""
 
     def batch(self, triples: Sequence[Triple]) -> ResultArrays:

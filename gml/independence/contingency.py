@@ -21,14 +21,17 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
 from gml.counts.counter import TableStatistics, Triple
+from gml.errors import listing
 from gml.independence.base import (
     INSUFFICIENT,
+    NO_ROWS,
     CIResult,
     CounterTest,
     PValueTest,
@@ -99,7 +102,40 @@ def describe(
     )
 
 
-class ChiSquaredTest(PValueTest):
+class TableTest(CounterTest):
+    """A test on the tables of labels."""
+
+    def why_insufficient(self, x: int, y: int, given: Sequence[int]) -> str | None:
+        """Say that rows are too few, or that given Z one of the two does not vary."""
+        (found,) = _tables_of(self._counter.statistics([(x, y, tuple(given))]))
+        if found.n == 0:
+            return NO_ROWS
+        least: float = self._options["min_per_cell"]
+        cells = found.seen_x * found.seen_y * found.seen_z
+        if found.n < least * cells:
+            return (
+                f"{found.n} of {least * cells:g} rows needed, {least:g} for each of {cells} cells"
+            )
+        return (
+            f"in no group of rows with the same {listing([self.names[j] for j in given])} do both "
+            "vary"
+        )
+
+
+class _Table(NamedTuple):
+    n: int
+    seen_x: int
+    seen_y: int
+    seen_z: int
+
+
+def _tables_of(found: TableStatistics) -> list[_Table]:
+    """What was seen of each table."""
+    columns = (found.n, found.seen_x, found.seen_y, found.seen_z)
+    return [_Table(*map(int, row)) for row in zip(*columns, strict=True)]
+
+
+class ChiSquaredTest(TableTest, PValueTest):
     """A statistic against the χ² distribution."""
 
     @abstractmethod
@@ -159,7 +195,7 @@ class PearsonTest(ChiSquaredTest):
         return found.x2_mean, found.x2_variance
 
 
-class ThresholdTest(CounterTest):
+class ThresholdTest(TableTest):
     """Mutual information against the BIC threshold."""
 
     def batch(self, triples: Sequence[Triple]) -> ResultArrays:

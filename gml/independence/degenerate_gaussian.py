@@ -63,11 +63,15 @@ class DegenerateGaussianTest(PValueTest):
                 x, y, given = triple
                 found.put(k, self._tested(self._made([x, y, *given]), [triple]))
             return found
+        of_all = self._made_once()
+        for start in range(0, len(triples), _BATCH):
+            found.put(start, self._tested(of_all, triples[start : start + _BATCH]))
+        return found
+
+    def _made_once(self) -> tuple[ExpandedMoments, BlockRegressions]:
         if self._of_all is None:
             self._of_all = self._made(range(len(self.names)))
-        for start in range(0, len(triples), _BATCH):
-            found.put(start, self._tested(self._of_all, triples[start : start + _BATCH]))
-        return found
+        return self._of_all
 
     def _tested(
         self, known: tuple[ExpandedMoments, BlockRegressions], triples: Sequence[Triple]
@@ -108,8 +112,8 @@ class DegenerateGaussianTest(PValueTest):
     def why_insufficient(self, x: int, y: int, given: Sequence[int]) -> str | None:
         """Say that rows are too few for the columns, or that Z determines one of the two."""
         x, y, given = self._ordered((x, y, tuple(given)))
-        columns = [x, y, *given] if self._counter.missing else range(len(self.names))
-        moments = self._made(columns)[0]
+        known = self._made([x, y, *given]) if self._counter.missing else self._made_once()
+        moments = known[0]
         if not moments.n:
             return NO_ROWS
         width = {j: len(moments.blocks[j]) for j in (x, y, *given)}

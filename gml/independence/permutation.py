@@ -18,7 +18,7 @@ from gml import kernel
 from gml.counts.counter import Triple, tables_of
 from gml.errors import CannotAnswer, parameter
 from gml.independence.base import INSUFFICIENT, CIResult, PValueTest, ResultArrays
-from gml.independence.contingency import describe, is_sufficient
+from gml.independence.contingency import TableTest, describe, is_sufficient
 from gml.independence.seeding import test_key
 from gml.kernel.pool import in_order
 from gml.progress import reporter
@@ -29,7 +29,7 @@ _CHUNK = 250
 _MOST_ROWS = 1 << 32
 
 
-class PermutationTest(PValueTest):
+class PermutationTest(TableTest, PValueTest):
     """G against its permutation distribution."""
 
     def batch(self, triples: Sequence[Triple]) -> ResultArrays:

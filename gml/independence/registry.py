@@ -72,6 +72,15 @@ class KnownTest(Entry):
         """Return what no p-value is below, by the values of all options."""
         return 0.0 if self.draws is None else 1 / (values[self.draws] + 1)
 
+    def too_few_draws(self, alpha: float, values: Mapping[str, Any]) -> str | None:
+        """Say that no p-value can be as low as alpha, where draws are too few for that."""
+        if self.draws is None or self.least_p(values) <= alpha:
+            return None
+        return (
+            f"p is at least {self.least_p(values):.3g} with {values[self.draws]} draws, above "
+            f"{parameter('alpha', alpha)}: {math.ceil(1 / alpha) - 1} or more are needed"
+        )
+
     def require_conditional(self, what: str) -> None:
         """Refuse a test of two columns alone for something that conditions on others."""
         if not self.conditional:

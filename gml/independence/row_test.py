@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from gml.counts.counter import Triple
 from gml.data.dataset import Dataset
 from gml.errors import UsageError, parameter, quote
-from gml.independence.base import INSUFFICIENT, CIResult, PValueTest, ResultArrays
+from gml.independence.base import INSUFFICIENT, NO_ROWS, CIResult, PValueTest, ResultArrays
 from gml.independence.row_columns import RowColumn, columns_of_test
 from gml.independence.seeding import test_key
 from gml.kernel.blas import one_blas_thread
@@ -103,6 +103,12 @@ class RowTest(PValueTest):
             statistic, None, min(log_p, 0.0), None, n, details=self._details() | dict(details)
         )
 
+    def why_insufficient(self, x: int, y: int, given: Sequence[int]) -> str | None:
+        """Say that rows are too few."""
+        data = self._counter.require_rows(self.name)
+        n = len(_values(columns_of_test(data, [x, y, *given], self.name)[0]))
+        return f"{n} of {self.least_rows} rows needed" if n else NO_ROWS
+
     def _details(self) -> dict[str, Any]:
         return dict.fromkeys(self.detail_names)
 
@@ -150,6 +156,10 @@ class DrawnNullTest(RowTest):
         if self._is_hopeless(result.details, alpha):
             return INSUFFICIENT
         return super().verdict(result, alpha, log_p)
+
+    def why_undecided(self, alpha: float) -> str | None:
+        """Say that there are too few draws."""
+        return self._facts.too_few_draws(alpha, self._options)
 
     def margins(self, results: ResultArrays, alpha: float) -> NDArray[np.float64]:
         """ln p − ln α of each result; none when even the smallest p possible is above α."""

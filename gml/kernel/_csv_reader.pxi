@@ -30,6 +30,10 @@ cdef extern from "csv_reader.h":
     int csv_finish(csv_reader *)
     void csv_forget_rows(csv_reader *)
 
+cdef extern from "csv_chunks.h":
+    int csv_catch_up(csv_reader *, const csv_reader *) nogil
+    int csv_absorb(csv_reader *, const csv_reader *) nogil
+
 
 cdef class CsvReader:
     """Reads the records after a header; labels keep their codes when cells are taken.
@@ -94,6 +98,26 @@ cdef class CsvReader:
             raise CsvProblem(reader.status, reader.error_line, reader.error_column,
                              reader.error_fields, value)
         return consumed
+
+    def catch_up(self, CsvReader leader):
+        """Make ready for a chunk: without rows, with the labels and kinds of another reader."""
+        cdef int done
+        with nogil:
+            done = csv_catch_up(self.reader, leader.reader)
+        if not done:
+            raise MemoryError
+
+    def absorb(self, CsvReader chunk):
+        """Take over the rows of a chunk that begins where this reader is.
+
+        Returns whether that was possible; if not, the chunk is still to be fed to this reader.
+        """
+        cdef int done
+        with nogil:
+            done = csv_absorb(self.reader, chunk.reader)
+        if self.reader.status != CSV_OK:
+            raise MemoryError
+        return bool(done)
 
     def take(self):
         """Return the cells of all rows since the last time; lists of labels go on to grow."""

@@ -178,8 +178,8 @@ def complete_rows(layout, list columns, size_t first, size_t last, const double[
         free(codes)
         free(widths)
     cells = points.reshape(-1)[: n * most_points * n_nodes].reshape(n * most_points, n_nodes)
-    kept = (np.arange(most_points) < lengths[:-1, None]).reshape(-1)
-    return CompleteRows(cells[kept], numbers[:-1][kept], lengths[:-1], fates[:-1])
+    kept = (np.arange(most_points) < lengths[:n, None]).reshape(-1)
+    return CompleteRows(cells[kept], numbers[:n * most_points][kept], lengths[:n], fates[:n])
 
 
 cdef _written_parts(parts_collector *collector, size_t *sizes, size_t most_bytes):
@@ -195,8 +195,9 @@ cdef _written_parts(parts_collector *collector, size_t *sizes, size_t most_bytes
     with nogil:
         parts_write(collector, &node_starts[0], &nodes[0], &family_starts[0], &families[0],
                     &question_starts[0], &base_starts[0], &bases[0], &weights[0], &first_rows[0])
-    return MissingParts(starts[0], lists[0][:-1], starts[1], lists[1][:-1], starts[2], starts[3],
-                        lists[2][:-1], numbers[0][:-1], numbers[1][:-1])
+    return MissingParts(starts[0], lists[0][:sizes[1]], starts[1], lists[1][:sizes[2]], starts[2],
+                        starts[3], lists[2][:sizes[4]], numbers[0][:sizes[3]],
+                        numbers[1][:sizes[3]])
 
 
 def expected_counts(layout, parts, int64_t first, int64_t last, const double[::1] tables,

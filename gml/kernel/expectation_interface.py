@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.kernel.family_layout import CompleteRows, Expectation, FamilyLayout, MissingParts
+from gml.kernel.label_groups import LabelGroups
 
 Numbers = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -73,3 +74,25 @@ class ExpectationKernel(Protocol):
         densities: Numbers,
         counts: Numbers,
     ) -> float: ...
+
+    def latent_class_rows(
+        self,
+        groups: LabelGroups,
+        weights: Numbers,
+        first: int,
+        last: int,
+        shares: Numbers,
+        tables: Numbers,
+        counts: Numbers,
+        totals: Numbers,
+    ) -> float: ...
+
+    def latent_class_tables(
+        self,
+        offsets: Integers,
+        counts: Numbers,
+        totals: Numbers,
+        before: Numbers,
+        shares: Numbers,
+        tables: Numbers,
+    ) -> None: ...

@@ -88,6 +88,12 @@ class CsvReader(Protocol):
     def feed(self, block: bytearray, size: int, final: bool) -> int:
         """Read the whole records among the first bytes of a block, and say how many bytes."""
 
+    def catch_up(self, leader: Any) -> None:
+        """Make ready for a chunk: without rows, with the labels and kinds of another reader."""
+
+    def absorb(self, chunk: Any) -> bool:
+        """Take over the rows of a chunk that begins where this reader is, if that is possible."""
+
     def take(self) -> CsvResult:
         """Return the cells of all rows since the last time."""
 

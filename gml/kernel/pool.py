@@ -14,6 +14,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, TypeVar
 
 from gml import kernel, stopping
+from gml.resources import is_alone
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -46,7 +47,7 @@ def in_order(
     """
     left = iter(items)
     first = list(islice(left, 2))
-    if threads == 1 or len(first) < 2:
+    if threads == 1 or is_alone() or len(first) < 2:
         for item in chain(first, left):
             yield work(item)
         return

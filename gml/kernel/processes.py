@@ -1,9 +1,13 @@
 """Work that is repeated, in several processes: replicates that Python would hold back as threads.
 
 Workers are forked when they are first needed. They share the memory of the process as it is then,
-so no data are copied and work needs no pickling; only numbers of items go to them and results come
-back. Results are in the order of the items, whichever worker had them. What a worker would report
-is reported by the parent, with the result it belongs to.
+so no data are copied and work needs no pickling; only items go to them and results come back.
+Results are in the order of the items, whichever worker had them. What a worker would report is
+reported by the parent, with the result it belongs to. Nothing that a worker does is spread over
+more threads or processes.
+
+A fork takes a millisecond or two, so what lasts milliseconds is better done here:
+`in_processes_if_long` does the first item in this process to see.
 
 A worker that is killed (by the kernel, for want of memory) is replaced, and its item done again; an
 item that ends its worker every time is an error. Workers end with the process that began them:
@@ -19,7 +23,8 @@ import select
 import signal
 import struct
 import sys
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, TypeVar
@@ -27,13 +32,19 @@ from typing import Any, NoReturn, TypeVar
 from gml.errors import CannotAnswer, parameter
 from gml.kernel.pool import in_order
 from gml.progress import Remembering, reporter, reporting_to
+from gml.resources import is_alone, work_alone
 from gml.stopping import check_stopped
 
 _LOOK_SECONDS = 0.1
 _MOST_TRIES = 3
 _NUMBER = struct.Struct("<q")
 _PR_SET_PDEATHSIG = 1
+# Seconds of work below which forking and waiting take a part of it that shows.
+_WORTH_FORKING = 0.1
 
+_NO_MORE = object()
+
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
@@ -56,13 +67,63 @@ def in_processes(
     >>> list(in_processes(lambda k: k * k, 4, 2))
     [0, 1, 4, 9]
     """
-    items = _while(may_go_on, range(n))
-    if min(n, workers) < 2 or not can_fork():
-        yield from in_order(work, items, min(workers, max(n, 1)), ahead=workers)
+    yield from with_workers(work, _while(may_go_on, range(n)), min(n, workers))
+
+
+def in_processes_if_long(
+    work: Callable[[int], Result],
+    n: int,
+    workers: int,
+    *,
+    may_go_on: Callable[[], bool] = lambda: True,
+) -> Iterator[Result]:
+    """The same; the first item is done in this process, and all are if it took next to no time.
+
+    Examples
+    --------
+    >>> list(in_processes_if_long(lambda k: k * k, 4, 2))
+    [0, 1, 4, 9]
+    """
+    if n == 0 or not may_go_on():
+        return
+    began = time.monotonic()
+    first = work(0)
+    seconds = (time.monotonic() - began) * (n - 1)
+    yield first
+    workers = workers if worth_forking(seconds) else 1
+    yield from in_processes(lambda k: work(k + 1), n - 1, workers, may_go_on=may_go_on)
+
+
+def worth_forking(seconds: float) -> bool:
+    """Whether work that would take so long in this process is worth processes of its own."""
+    return seconds >= _WORTH_FORKING
+
+
+def with_workers(
+    work: Callable[[Item], Result],
+    items: Iterable[Item],
+    workers: int,
+    *,
+    ahead: int | None = None,
+) -> Iterator[Result]:
+    """Yield work(item) for items that are made as they are needed, and must be picklable.
+
+    With `ahead`, at most so many are begun and not yet looked at: an item can be made from the
+    results of all that come so many places before it.
+
+    Examples
+    --------
+    >>> list(with_workers(abs, iter([-3, 2]), 2))
+    [3, 2]
+    """
+    if workers < 2 or not can_fork() or is_alone():
+        # Threads would look ahead as far as they please.
+        threads = 1 if ahead is not None else max(1, workers)
+        yield from in_order(work, items, threads, ahead=threads)
         return
     pool = _Pool(work)
     try:
-        yield from pool.results(items, min(n, workers))
+        yield from pool.results(iter(items), workers, ahead)
     finally:
         pool.end()
 
@@ -81,14 +142,15 @@ class _Worker:
     pid: int
     to_child: int
     from_child: int
-    item: int | None = None
+    item: tuple[int, Any] | None = None
+    """What it is at: the place of an item in the order, and the item."""
     received: bytearray = field(default_factory=bytearray)
 
-    def begin(self, item: int) -> None:
+    def begin(self, item: tuple[int, Any]) -> None:
         self.item = item
         # A worker that is gone shows when its answer is read.
         with suppress(BrokenPipeError):
-            os.write(self.to_child, _NUMBER.pack(item))
+            _write_framed(self.to_child, pickle.dumps(item[1]))
 
     def answer(self) -> bytes | None:
         """Read what has come; returns the whole of an answer, b"" if the worker is gone."""
@@ -117,33 +179,44 @@ class _Worker:
 class _Pool:
     """The workers of one call."""
 
-    def __init__(self, work: Callable[[int], Any]) -> None:
+    def __init__(self, work: Callable[[Any], Any]) -> None:
         self._work = work
         self._workers: list[_Worker] = []
         self._tries: dict[int, int] = {}
         self._found: dict[int, tuple[Any, list[tuple[str, str]]]] = {}
 
-    def results(self, items: Iterator[int], workers: int) -> Iterator[Any]:
+    def results(self, items: Iterator[Any], workers: int, ahead: int | None) -> Iterator[Any]:
         """Yield the results in order."""
-        for item in items:
-            self._workers.append(self._forked())
-            self._workers[-1].begin(item)
-            if len(self._workers) == workers:
-                break
-        wanted = 0
-        while any(worker.item is not None for worker in self._workers):
+        begun = wanted = 0
+        while True:
+            while self._n_busy < workers and (ahead is None or begun - wanted < ahead):
+                item = next(items, _NO_MORE)
+                if item is _NO_MORE:
+                    break
+                self._idle().begin((begun, item))
+                begun += 1
+            if not self._n_busy:
+                return
             for worker in self._ready():
                 self._take(worker)
-                if worker.item is None:
-                    following = next(items, None)
-                    if following is not None:
-                        worker.begin(following)
             while wanted in self._found:
                 result, said = self._found.pop(wanted)
                 for kind, message in said:
                     getattr(reporter(), kind)(message)
                 yield result
                 wanted += 1
+
+    @property
+    def _n_busy(self) -> int:
+        return sum(worker.item is not None for worker in self._workers)
+
+    def _idle(self) -> _Worker:
+        """A worker without an item; a new one if all have one."""
+        for worker in self._workers:
+            if worker.item is None:
+                return worker
+        self._workers.append(self._forked())
+        return self._workers[-1]
 
     def _ready(self) -> list[_Worker]:
         """Wait until a worker has something to say."""
@@ -166,7 +239,7 @@ class _Pool:
         succeeded, result, said = pickle.loads(answer)
         if not succeeded:
             raise result
-        self._found[worker.item] = (result, said)
+        self._found[worker.item[0]] = (result, said)
         worker.item = None
 
     def _replace(self, worker: _Worker) -> None:
@@ -174,7 +247,7 @@ class _Pool:
         assert item is not None
         self._workers.remove(worker)
         status = worker.end()
-        self._tries[item] = tries = self._tries.get(item, 0) + 1
+        self._tries[item[0]] = tries = self._tries.get(item[0], 0) + 1
         if tries == _MOST_TRIES:
             raise CannotAnswer(
                 f"a worker process was ended {tries} times ({_how(status)}), perhaps for want of "
@@ -212,21 +285,38 @@ class _Pool:
         self._workers = []
 
 
-def _serve(work: Callable[[int], Any], requests: int, answers: int) -> NoReturn:
+def _serve(work: Callable[[Any], Any], requests: int, answers: int) -> NoReturn:
     """Answer requests until there are no more."""
+    work_alone()
     while True:
-        request = os.read(requests, _NUMBER.size)
-        if len(request) < _NUMBER.size:
-            os._exit(0)
-        (item,) = _NUMBER.unpack(request)
+        item = pickle.loads(_read_framed(requests))
         kept = Remembering()
         with reporting_to(kept):
             try:
                 answer: tuple[bool, Any, Any] = (True, work(item), kept.said)
             except BaseException as error:
                 answer = (False, error, kept.said)
-        content = pickle.dumps(answer)
-        _write_all(answers, _NUMBER.pack(len(content)) + content)
+        _write_framed(answers, pickle.dumps(answer))
+
+
+def _read_framed(descriptor: int) -> bytes:
+    """Read a message with its size before it; the end of them ends the process."""
+    (size,) = _NUMBER.unpack(_read_all(descriptor, _NUMBER.size))
+    return _read_all(descriptor, size)
+
+
+def _read_all(descriptor: int, size: int) -> bytes:
+    content = bytearray()
+    while len(content) < size:
+        some = os.read(descriptor, size - len(content))
+        if not some:
+            os._exit(0)
+        content += some
+    return bytes(content)
+
+
+def _write_framed(descriptor: int, content: bytes) -> None:
+    _write_all(descriptor, _NUMBER.pack(len(content)) + content)
 
 
 def _write_all(descriptor: int, content: bytes) -> None:

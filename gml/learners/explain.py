@@ -105,8 +105,8 @@ class Explainer:
         if last["verdict"] == "insufficient":
             said = (
                 f"{start}the data cannot tell whether they are related {_given(last)} "
-                f"({self._numbers(last)}), and {parameter('on_insufficient')} took that for "
-                "independence."
+                f"({self._numbers(last)}){_because(last)}, and {parameter('on_insufficient')} took "
+                "that for independence."
             )
             return [Note(said)]
         before = len(tests) - 1
@@ -130,14 +130,20 @@ class Explainer:
         if with_p:
             nearest = max(with_p, key=lambda test: (test["log10_p"], -test["level"]))
             sentences.append(f"The closest was {_given(nearest)}: {self._numbers(nearest)}.")
-        unsure = len(tests) - len(judged)
-        if unsure:
-            said = (
-                f"{counted(unsure, 'test')} of these could not tell, because given those variables "
-                f"one of the two did not vary; {parameter('on_insufficient')} kept the edge."
-            )
-            sentences.append(Note(said))
+        if len(judged) < len(tests):
+            sentences.append(Note(self._unsure(tests)))
         return sentences
+
+    def _unsure(self, tests: list[Record]) -> str:
+        """Say how many tests could not tell, and why the first of them could not."""
+        unsure = [test for test in tests if test["verdict"] != "dependent"]
+        # Logs of earlier versions do not say why.
+        why = _because(unsure[0]) or ", because given those variables one of the two did not vary"
+        which = f" (the first of them, {_given(unsure[0])})" if len(unsure) > 1 else ""
+        return (
+            f"{counted(len(unsure), 'test')} of these could not tell{why}"
+            f"{which * bool(_because(unsure[0]))}; {parameter('on_insufficient')} kept the edge."
+        )
 
     # ------------------------------------------------------------------ direction
 
@@ -236,6 +242,11 @@ def _factor(weight: float) -> str:
 
 def _given(test: Record) -> str:
     return "given " + ", ".join(test["given"]) if test["given"] else "without conditioning"
+
+
+def _because(test: Record) -> str:
+    """Why a test could not tell, where the log says it."""
+    return f", because of this: {test['reason']}" if test.get("reason") else ""
 
 
 def _p_value(log10_p: float) -> str:

@@ -18,7 +18,7 @@ clique or that, only the one is tried that loses least (the paper tries all).
 
 Knowledge: the search is over the classes with at least one DAG that respects it, from the class of
 the required edges; the result is the maximally oriented PDAG of such a DAG. A restart changes a few
-edges of a DAG of the best class at random and searches again.
+edges of a DAG of the best class at random and searches again (`gml.learners.restarts`).
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from gml.graph.extension import equivalent_with
 from gml.graph.knowledge import Knowledge
 from gml.graph.orientation import Matrix
 from gml.learners.checked_input import limited_knowledge
+from gml.learners.expected_families import expect_pairs
 from gml.learners.ges_operators import (
     Backward,
     Forward,
@@ -45,6 +46,7 @@ from gml.learners.ges_operators import (
     Turning,
 )
 from gml.learners.local_scores import LocalScores
+from gml.learners.restarts import restart
 from gml.learners.search import (
     Course,
     Limits,
@@ -54,7 +56,7 @@ from gml.learners.search import (
     perturbed,
 )
 from gml.progress import Deadline, reporter
-from gml.scores.base import Score
+from gml.scores.base import Score, as_score
 
 _PHASES: dict[str, type[Phase]] = {kind.name: kind for kind in (Forward, Backward, Turning)}
 PHASES = tuple(_PHASES)
@@ -71,6 +73,7 @@ def ges(
     perturb: int | None = None,
     seed: int = 0,
     max_memory: int | None = None,
+    threads: int | None = 1,
     deadline: Deadline | None = None,
     trace: Trace | None = None,
 ) -> SearchResult:
@@ -96,7 +99,9 @@ def ges(
     seed : int
         Seed of the random changes.
     max_memory : int, optional
-        The most bytes of local scores to keep.
+        The most bytes of local scores to keep, in each process.
+    threads : int, optional
+        Processes for restarts; None for all cores. They change nothing but the time.
     deadline : Deadline, optional
         When to stop with the best class so far.
     trace : callable, optional
@@ -116,6 +121,7 @@ def ges(
     if extended and set(phases) != set(PHASES):
         raise UsageError(f"{parameter('extended')} needs all of {', '.join(PHASES)}")
     require_whole(0, restarts=restarts, perturb=perturb)
+    expect_pairs(score)
     knowledge = limited_knowledge(score, knowledge)
     limits = Limits.of(score, max_parents, knowledge)
     local = LocalScores(score, max_memory)
@@ -123,23 +129,18 @@ def ges(
     deadline = deadline or Deadline()
     course = Course(local, deadline, trace)
     kinds = [_PHASES[phase](local, classes, deadline) for phase in phases]
-    run = (_ExtendedRun if extended else _Run)(local, classes, kinds, course)
+    run = (_ExtendedRun if extended else _Run)(local, classes, kinds, course, perturb)
     run.search("")
-    rng = np.random.default_rng(seed)
-    with reporter().counting("restarts", restarts) as count:
-        for restart in range(restarts):
-            if course.out_of_time():
-                break
-            count(restart, f"best score {run.best_score * local.resolution:.2f}")
-            run.perturb(rng, perturb, f"restart {restart + 1}")
-            run.search(f"restart {restart + 1}: ")
+    restart(run, local, as_score(score), restarts=restarts, seed=seed, threads=threads)
+    # Another process may have found the best class, whose families this one does not know.
+    families = local.computed
     member = [_set(column) for column in classes.member(run.best).T]
     dag = representative(dag_of(member, local.names, score.names), knowledge)
     return SearchResult(
         graph=equivalence_class(dag, knowledge),
         dag=dag,
         score=local.total(run.best.dag),
-        families=local.computed,
+        families=families,
         steps=course.steps,
         complete=not course.stopped,
     )
@@ -210,12 +211,18 @@ class _Run:
     """A search: where it is, and the best class so far."""
 
     def __init__(
-        self, local: LocalScores, classes: Classes, phases: Sequence[Phase], course: Course
+        self,
+        local: LocalScores,
+        classes: Classes,
+        phases: Sequence[Phase],
+        course: Course,
+        perturb: int | None,
     ) -> None:
         self._local = local
         self._classes = classes
         self._phases = phases
-        self._course = course
+        self._perturb = perturb
+        self.course = course
         self._graph = self.best = classes.first()
         self.best_score = self._score()
 
@@ -224,7 +231,7 @@ class _Run:
         try:
             self._climb(prefix)
         except OutOfTime:
-            self._course.stopped = True
+            self.course.stopped = True
         score = self._score()
         if score > self.best_score:
             self.best, self.best_score = self._graph, score
@@ -241,12 +248,13 @@ class _Run:
                     move = phase.move(self._graph, found[0])
                     self._make(prefix + phase.name, move, *found)
 
-    def perturb(self, rng: np.random.Generator, moves: int | None, phase: str) -> None:
-        """Change random edges of a DAG of the best class."""
+    def climb_again(self, rng: np.random.Generator, phase: str) -> None:
+        """Change random edges of a DAG of the best class, and search again."""
         member = [_set(column) for column in self._classes.member(self.best).T]
-        self._graph = EssentialGraph(perturbed(member, rng, moves, self._classes.limits))
+        self._graph = EssentialGraph(perturbed(member, rng, self._perturb, self._classes.limits))
         score = self._score()
-        self._course.tell_restart(phase, score - self.best_score, score)
+        self.course.tell_restart(phase, score - self.best_score, score)
+        self.search(f"{phase}: ")
 
     def _score(self) -> int:
         return self._local.unit(self._local.total(self._graph.dag))
@@ -258,16 +266,21 @@ class _Run:
 
     def _tell(self, *move: *Move) -> None:
         """Report a move."""
-        self._course.tell_move(*move)
+        self.course.tell_move(*move)
 
 
 class _ExtendedRun(_Run):
     """A search that prefers deletions, and looks for what comes of taking edges out."""
 
     def __init__(
-        self, local: LocalScores, classes: Classes, phases: Sequence[Phase], course: Course
+        self,
+        local: LocalScores,
+        classes: Classes,
+        phases: Sequence[Phase],
+        course: Course,
+        perturb: int | None,
     ) -> None:
-        super().__init__(local, classes, phases, course)
+        super().__init__(local, classes, phases, course, perturb)
         first = (Backward, Turning, Forward)
         self._preferred = sorted(phases, key=lambda phase: first.index(type(phase)))
         (self._deletions,) = (phase for phase in phases if isinstance(phase, Backward))
@@ -345,7 +358,7 @@ class _ExtendedRun(_Run):
             self._kept = self._score() > score
             if self._kept:
                 for move in made:
-                    self._course.tell_move(*move)
+                    self.course.tell_move(*move)
             else:
                 self._graph = start
 

@@ -33,7 +33,7 @@ import numpy as np
 
 from gml.graph.bits import members, positions
 from gml.graph.essential import EssentialGraph
-from gml.learners.local_scores import LocalScores
+from gml.learners.local_scores import LocalScores, Wanted
 from gml.progress import Deadline
 
 # Searches that go back and try something else come to the same targets again.
@@ -196,13 +196,24 @@ class Forward(Phase):
 
     def _gaining(self, candidates: list[tuple[int, int, int, int]]) -> Iterator[Operator]:
         local, n = self._local, len(self._local.names)
+        local.expect(self._likely)
         local.know((y, given) for y, given, _, _ in candidates)
+        local.expect(self._likely)
         local.prepare((y, given, more) for y, given, more, _ in candidates)
         for y, given, more, clique in candidates:
             at = positions(more, n)
             gains = local.units(local.with_one(y, given, at) - local.value(y, given))
             for k in np.flatnonzero(gains > 0).tolist():
                 yield Operator(-int(gains[k]), int(at[k]), y, clique)
+
+    def _likely(self) -> Iterator[Wanted]:
+        """The columns that are wanted after the best insertions, one for each target."""
+        best = sorted(operators[0] for operators in self._operators.values() if operators)
+        for operator in best:
+            y = operator.y
+            given = self._seen[y][0] | operator.clique | 1 << operator.x
+            if given.bit_count() < self._classes.max_parents:
+                yield y, given, self._classes.may_be_inserted[y] & ~given
 
     def _candidates(self, graph: EssentialGraph, y: int) -> Iterator[tuple[int, int, int, int]]:
         """Yield y, its other parents afterwards, the nodes x that can be added, and the clique."""

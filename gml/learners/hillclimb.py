@@ -8,8 +8,8 @@ columns of the one or two children that it touched are scored again.
 
 With a tabu list (Glover 1986) the best move is made even at a loss, until `tabu` moves have found
 nothing better; the edges of the last `tabu` moves are left alone, unless that gives the best graph
-so far. A restart makes `perturb` random moves from the best graph and climbs again (iterated local
-search).
+so far. A restart makes `perturb` random moves from the best graph and climbs again
+(`gml.learners.restarts`).
 
 With an equivalent score x → y and y → x often gain the same, and which of them comes first decides
 where the climb ends. Of the two, the one is added after which another parent of its child gains
@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -33,7 +33,9 @@ from gml.graph.extension import consistent_extension, equivalent_with
 from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
 from gml.learners.checked_input import limited_knowledge
-from gml.learners.local_scores import LocalScores, Units
+from gml.learners.expected_families import expect_pairs
+from gml.learners.local_scores import LocalScores, Units, Wanted
+from gml.learners.restarts import restart
 from gml.learners.search import (
     Course,
     Limits,
@@ -43,11 +45,13 @@ from gml.learners.search import (
     perturbed,
 )
 from gml.progress import Deadline, reporter
-from gml.scores.base import Score
+from gml.scores.base import Score, as_score
 
 _NEVER = -(1 << 61)
 # Legal moves gain more than this; two illegal ones can be added without overflow.
 _LEGAL = -(1 << 60)
+# Parents that a child is expected to get one after the other, where it pays to look ahead.
+_LIKELY = 2
 _ADD, _DELETE, _REVERSE = range(3)
 _MOVES = ("add", "delete", "reverse")
 
@@ -72,6 +76,7 @@ def hill_climb(
     perturb: int | None = None,
     seed: int = 0,
     max_memory: int | None = None,
+    threads: int | None = 1,
     deadline: Deadline | None = None,
     trace: Trace | None = None,
 ) -> SearchResult:
@@ -95,7 +100,9 @@ def hill_climb(
     seed : int
         Seed of the random moves.
     max_memory : int, optional
-        The most bytes of local scores to keep.
+        The most bytes of local scores to keep, in each process.
+    threads : int, optional
+        Processes for restarts; None for all cores. They change nothing but the time.
     deadline : Deadline, optional
         When to stop with the best graph so far.
     trace : callable, optional
@@ -110,28 +117,23 @@ def hill_climb(
     ('dag', 7, 7)
     """
     require_whole(0, tabu=tabu, restarts=restarts, perturb=perturb)
+    expect_pairs(score)
     knowledge = limited_knowledge(score, knowledge)
     limits = Limits.of(score, max_parents, knowledge)
     local = LocalScores(score, max_memory)
     state = _State(local, limits, _first_parents(start, limits))
     course = Course(local, deadline or Deadline(), trace)
-    run = _Run(state, tabu, course)
+    run = _Run(state, tabu, course, limits, perturb)
     run.climb("climb")
-    rng = np.random.default_rng(seed)
-    with reporter().counting("restarts", restarts) as count:
-        for restart in range(restarts):
-            if course.out_of_time():
-                break
-            count(restart, f"best score {run.best_score * local.resolution:.2f}")
-            phase = f"restart {restart + 1}"
-            run.begin_from(perturbed(run.best, rng, perturb, limits), phase)
-            run.climb(phase)
+    restart(run, local, as_score(score), restarts=restarts, seed=seed, threads=threads)
+    # Another process may have found the best graph, whose families this one does not know.
+    families = local.computed
     dag = dag_of(run.best, local.names, score.names)
     return SearchResult(
         graph=dag,
         dag=dag,
         score=local.total(run.best),
-        families=local.computed,
+        families=families,
         steps=course.steps,
         complete=not course.stopped,
     )
@@ -252,11 +254,27 @@ class _State:
             # All candidates at once: if the edge is added, all of them are needed next.
             wanted.append((y, given, self._may_be_parent[y] & ~given))
         self.local.make_room()
+        self.local.expect(self._likely)
         self.local.prepare(some for some, more in zip(wanted, able, strict=True) if more)
         return [
             self._most_gained(y, given, more) if more else 0
             for (y, given, _), more in zip(wanted, able, strict=True)
         ]
+
+    def _likely(self) -> Iterator[Wanted]:
+        """Columns that are wanted after the best additions: of one parent to each child, of two."""
+        best: list[tuple[int, int, list[int]]] = []
+        for y in range(self.n):
+            gains = np.where(self._edge[:, y], 0, self._change[:, y])
+            few = np.argsort(-gains, kind="stable")[:_LIKELY].tolist()
+            some = [x for x in few if gains[x] > 0]
+            if some:
+                best.append((-int(gains[some[0]]), y, some))
+        for depth in range(1, _LIKELY + 1):
+            for _, y, some in sorted(best):
+                given = self.parents[y] | bits_of(some[:depth])
+                if len(some) >= depth and given.bit_count() < self._limits.max_parents:
+                    yield y, given, self._may_be_parent[y] & ~given
 
     def _most_gained(self, y: int, given: int, more: int) -> int:
         then = self.local.with_one(y, given, positions(more, self.n))
@@ -319,6 +337,7 @@ class _State:
             wanted.append((y, self.parents[y], more))
         self._score = None
         self.local.make_room()
+        self.local.expect(self._likely)
         self.local.prepare(wanted)
         for y, given, more in wanted:
             now = self.local.value(y, given)
@@ -334,10 +353,14 @@ class _State:
 class _Run:
     """A search: where it is, and the best graph so far."""
 
-    def __init__(self, state: _State, tabu: int, course: Course) -> None:
+    def __init__(
+        self, state: _State, tabu: int, course: Course, limits: Limits, perturb: int | None
+    ) -> None:
         self._state = state
         self._tabu = tabu
-        self._course = course
+        self._limits = limits
+        self._perturb = perturb
+        self.course = course
         self.best = list(state.parents)
         self.best_score = state.score
 
@@ -347,7 +370,7 @@ class _Run:
         recent: deque[Pair] = deque(maxlen=self._tabu)
         top, since = state.score, 0
         while since <= self._tabu:
-            if self._course.out_of_time():
+            if self.course.out_of_time():
                 break
             move = state.best_move(recent, self.best_score - state.score)
             if move is None or (move.loss >= 0 and not self._tabu):
@@ -359,11 +382,12 @@ class _Run:
                 top, since = state.score, 0
         reporter().status(None)
 
-    def begin_from(self, parents: Sequence[int], phase: str) -> None:
-        """Go to another graph."""
-        self._state.go_to(parents)
+    def climb_again(self, rng: np.random.Generator, phase: str) -> None:
+        """Make random moves from the best graph, and climb again."""
+        self._state.go_to(perturbed(self.best, rng, self._perturb, self._limits))
         score = self._state.score
-        self._course.tell_restart(phase, score - self.best_score, score)
+        self.course.tell_restart(phase, score - self.best_score, score)
+        self.climb(phase)
 
     def _make(self, move: Move, phase: str) -> None:
         self._state.make(move)
@@ -371,4 +395,4 @@ class _Run:
         if score > self.best_score:
             self.best, self.best_score = list(self._state.parents), score
         edge = move.source, move.target
-        self._course.tell_move(phase, _MOVES[move.kind], edge, 0, -move.loss, score)
+        self.course.tell_move(phase, _MOVES[move.kind], edge, 0, -move.loss, score)

@@ -3,18 +3,22 @@
 Nodes are positions in name order, sets of nodes are bits of an integer. A search looks at many
 families that differ in one parent, so scores are kept as columns: all s(child | parents ∪ {x}) for
 one child and one set of parents, computed in one batch when they are asked for.
+
+Parts of a search that run in other processes keep scores of their own. They hand over which ones
+they computed (`Computed`), so that each is counted once, wherever and however often it was, and may
+hand over the scores as well, so that others need not compute them again.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.counts.counter import FamilyArray
-from gml.graph.bits import members, positions
+from gml.counts.counter import Family, FamilyArray
+from gml.graph.bits import bits_of, members, positions
 from gml.resources import budget_in_force, require_memory
 from gml.scores.base import RESOLUTION, Score, as_score
 
@@ -24,6 +28,9 @@ Wanted = tuple[int, int, int]
 """A child, its parents, and the nodes each of which is to be an additional parent."""
 _Open = tuple[Column, NDArray[np.int64], NDArray[np.int32]]
 """A column, the places in it to be filled, and their families."""
+
+Found = list[tuple[tuple[int, int], int, Column]]
+"""Scores of columns: child and parents, which x (as bits), and s(child | parents ∪ {x})."""
 
 _MOST_KEPT_BYTES = 1 << 28
 # Bytes that a dictionary takes for a key with its sets, roughly.
@@ -38,6 +45,45 @@ _FAMILIES_AT_ONCE = 1 << 18
 _SEARCH_BYTES = 50
 
 
+class Computed:
+    """Which scores were computed: x as bits, by child and parents of a column, and families alone.
+
+    Examples
+    --------
+    >>> some, more = Computed(), Computed()
+    >>> some.add_column(0, 0b010, 0b1100)
+    >>> more.add_column(0, 0b010, 0b0100)
+    >>> more.alone |= {(0, 0b110), (1, 0)}
+    >>> some.add(more)
+    >>> len(some)
+    3
+    """
+
+    def __init__(self) -> None:
+        self.columns: dict[tuple[int, int], int] = {}
+        self.alone: set[tuple[int, int]] = set()
+
+    def add_column(self, child: int, parents: int, more: int) -> None:
+        """Add families of a child: these parents and one more."""
+        self.columns[child, parents] = self.columns.get((child, parents), 0) | more
+
+    def add(self, other: Computed) -> None:
+        """Add what was computed elsewhere."""
+        for (child, parents), more in other.columns.items():
+            self.add_column(child, parents, more)
+        self.alone |= other.alone
+
+    def __len__(self) -> int:
+        """Places of columns, and families that are in none of them."""
+        places = sum(more.bit_count() for more in self.columns.values())
+        return places + sum(not self._has(*family) for family in self.alone)
+
+    def _has(self, child: int, parents: int) -> bool:
+        return any(
+            self.columns.get((child, parents & ~(1 << x)), 0) >> x & 1 for x in members(parents)
+        )
+
+
 class LocalScores:
     """The local scores of a score, over nodes in name order."""
 
@@ -50,7 +96,10 @@ class LocalScores:
         self._room = min(_MOST_KEPT_BYTES, budget)
         self.names = sorted(score.names)
         self.computed = 0
+        self.record: Computed | None = None
+        """Where to note what is computed, if somebody wants to know."""
         self._score = as_score(score)
+        self._is_dear = self._score.pass_rows > 0
         position = {name: j for j, name in enumerate(score.names)}
         self._column_of = np.array([position[name] for name in self.names], dtype=np.int32)
         self._values: dict[tuple[int, int], float] = {}
@@ -101,6 +150,8 @@ class LocalScores:
             if self._look_up(child, parents) is None:
                 unknown.setdefault(parents.bit_count(), {})[child, parents] = None
         for some in unknown.values():
+            if self.record is not None:
+                self.record.alone.update(some)
             rows = np.array([[child, *members(given)] for child, given in some], dtype=np.int32)
             self._values.update(zip(some, self._compute(rows).tolist(), strict=True))
 
@@ -138,6 +189,8 @@ class LocalScores:
             rows[:, 0] = child
             rows[:, 1:-1] = given
             rows[:, -1] = at
+            if self.record is not None:
+                self.record.add_column(child, parents, bits_of(at.tolist()))
             open_.setdefault(len(given), []).append((column, at, rows))
             waiting += len(rows)
             if waiting > _FAMILIES_AT_ONCE:
@@ -170,6 +223,39 @@ class LocalScores:
     def _compute(self, rows: NDArray[np.int32]) -> Column:
         self.computed += len(rows)
         return self._score.batch(FamilyArray(self._column_of[rows]))
+
+    def found(self, computed: Computed) -> Found:
+        """Return the scores of columns that were computed, as far as they are still known."""
+        n = len(self.names)
+        some = []
+        for key, more in computed.columns.items():
+            column = self._columns.get(key)
+            if column is not None:
+                some.append((key, more, column[positions(more, n)]))
+        return some
+
+    def take(self, found: Found) -> None:
+        """Keep scores that another process found."""
+        n = len(self.names)
+        for key, more, values in found:
+            column = self._columns.get(key)
+            if column is None:
+                column = self._columns[key] = np.full(n, np.nan)
+            column[positions(more, n)] = values
+
+    def expect(self, likely: Callable[[], Iterable[Wanted]]) -> None:
+        """Say which columns may be wanted soon, the likeliest first; nothing is computed yet."""
+        if not self._is_dear:
+            return
+        column_of = self._column_of.tolist()
+
+        def families() -> Iterator[Family]:
+            for child, parents, more in likely():
+                given = tuple(column_of[x] for x in members(parents))
+                for x in members(more):
+                    yield column_of[child], (*given, column_of[x])
+
+        self._score.expect(families)
 
     def make_room(self) -> None:
         """Forget everything if it is more than may be kept; columns must then be prepared again."""

@@ -36,6 +36,7 @@ from gml.graph.bits import members
 from gml.graph.knowledge import Knowledge
 from gml.kernel.pool import in_order
 from gml.learners.checked_input import limited_knowledge
+from gml.learners.expected_families import families_of_candidates
 from gml.learners.mixing import effective_size, r_hat_of, split_r_hat
 from gml.learners.order_posterior import prior_in_words
 from gml.learners.parent_sets import (
@@ -207,6 +208,7 @@ class _Model:
         self._deadline = deadline
         self.n = n = len(choices.names)
         self.families = 0
+        self._chosen: list[list[int]] = []
         chosen = [self._candidates(x, limit) for x in range(n)]
         required = [list(members(choices.required[x])) for x in range(n)]
         most = [min(choices.most[x], len(chosen[x])) for x in range(n)]
@@ -217,13 +219,13 @@ class _Model:
         hint = f"; limit {parameter('max_parents')} or {parameter('candidates')}"
         require_memory(need, budget, f"{n_sets:,} sets of parents and {chains} chains", hint)
         sets, logs = [], []
+        self._chosen = [[*required[x], *chosen[x]] for x in range(n)]
         for x in range(n):
             found = self._sets(x, required[x], chosen[x], most[x])
             sets.append(found[0])
             logs.append(found[1])
-        both = [[*required[x], *chosen[x]] for x in range(n)]
-        self.candidates = np.array([y for some in both for y in some], dtype=np.int32)
-        self.candidate_starts = np.cumsum([0, *map(len, both)], dtype=np.int64)
+        self.candidates = np.array([y for some in self._chosen for y in some], dtype=np.int32)
+        self.candidate_starts = np.cumsum([0, *map(len, self._chosen)], dtype=np.int64)
         self.sets = np.concatenate(sets)
         self.logs = np.concatenate(logs)
         self.set_starts = np.cumsum([0, *map(len, sets)], dtype=np.int64)
@@ -237,6 +239,8 @@ class _Model:
             )
         self.families += len(rows)
         reporter().status(f"scoring sets of parents: {self.families:,}", self.families)
+        order, most = self._choices.order, max(self._choices.most)
+        self._score.expect(lambda: families_of_candidates(order, self._chosen, most))
         return self._score.batch(FamilyArray(self._choices.order[rows]))
 
     def _candidates(self, x: int, limit: int | None) -> list[int]:

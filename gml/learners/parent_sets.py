@@ -21,18 +21,23 @@ by a billionth, which is more than the error of a score, before it is rounded up
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
-from gml.counts.counter import FamilyArray
+from gml.counts.counter import Family, FamilyArray
 from gml.errors import CannotAnswer, DataError, parameter, quote
 from gml.graph.bits import bits_of
 from gml.graph.knowledge import Knowledge
 from gml.kernel.layout import NEVER
+from gml.learners.expected_families import (
+    expect_pairs,
+    families_of_all_sets,
+    families_of_few_sets,
+)
 from gml.learners.search import Limits
 from gml.name_order import NameOrder
 from gml.progress import Deadline, reporter
@@ -137,6 +142,7 @@ def best_parent_sets(
     budget = budget_in_force(max_memory)
     deadline = deadline or Deadline()
     none = np.zeros(1, dtype=np.uint64)
+    expect_pairs(score)
     first = [score.bounded_batch(families(choices, x, none)) for x in range(n)]
     unit = _unit_for(np.concatenate([values for values, _ in first]))
     growing = [_Growing(score, choices, x, unit, *first[x]) for x in range(n)]
@@ -146,6 +152,7 @@ def best_parent_sets(
     while complete and any(one.can_grow for one in growing):
         size += 1
         for one in growing:
+            score.expect(lambda: _likely(growing, choices))
             held = sum(other.held for other in growing) + score.held
             room = one.room
             _require(
@@ -159,6 +166,13 @@ def best_parent_sets(
     reporter().status(None)
     sets, units = zip(*(one.taken() for one in growing), strict=True)
     return ParentSets(choices, sets, units, sum(one.families for one in growing), complete)
+
+
+def _likely(growing: Sequence[_Growing], choices: Choices) -> Iterator[Family]:
+    """The families that the children will ask for next, and larger ones where sets are few."""
+    for one in growing:
+        yield from one.next_families()
+    yield from families_of_few_sets(choices.order)
 
 
 def _require(n_bytes: int, budget: int, what: str) -> None:
@@ -221,6 +235,12 @@ class _Growing:
         found = np.concatenate(self.sets), np.concatenate(self.units)
         self.sets, self.units = [], []
         return found
+
+    def next_families(self) -> Iterator[Family]:
+        """The families of the next size."""
+        if self.can_grow:
+            grown, _ = kernel.active().grow_sets(self._open, self._best, self._free, self.room)
+            yield from families(self._choices, self._child, grown)
 
     def grow(self, deadline: Deadline) -> Iterator[int]:
         """Score the sets of the next size; now and then yield how many are done."""
@@ -322,6 +342,7 @@ def all_parent_sets(
                     f"parents were scored{_HINT}"
                 )
             some = families(choices, child, of_child[start:stop])
+            score.expect(lambda: families_of_all_sets(choices.order, max(choices.most, default=0)))
             scores[start:stop] = score.batch(some)
             done += stop - start
             reporter().status(f"scoring sets of parents: {done:,} of {total:,}", done, total)

@@ -74,6 +74,18 @@ class Course:
         self._deadline = deadline
         self._trace = trace
 
+    def apart(self, told: list[Step]) -> Course:
+        """The course of a part of the search, whose steps are kept if anybody wants them."""
+        return Course(self._local, self._deadline, None if self._trace is None else told.append)
+
+    def take(self, steps: int, told: Sequence[Step], *, stopped: bool) -> None:
+        """Go on after a part of the search, which may have had to stop."""
+        self.steps += steps
+        self.stopped = self.stopped or stopped
+        if self._trace is not None:
+            for step in told:
+                self._trace(step)
+
     def out_of_time(self) -> bool:
         """Whether to stop."""
         self.stopped = self.stopped or self._deadline.passed

@@ -31,6 +31,7 @@ from gml.counts.counter import TripleArray
 from gml.graph.knowledge import Knowledge
 from gml.graph.orientation import Matrix
 from gml.independence.base import (
+    INSUFFICIENT,
     CIResult,
     CITest,
     ResultArrays,
@@ -47,6 +48,10 @@ _BATCH = 1 << 15
 _PAIR_BYTES = 150
 # Fewer tests than this at once are not worth a call.
 _LEAST_BATCH = 512
+# Where every batch reads the rows again, levels of so many tests are asked for at once, and larger
+# ones by a few batches.
+_LEAST_DEAR_BATCH = 1 << 12
+_DEAR_GROWTH = 8
 # Rows per stratum from which a function of Z is more than an accident.
 _ROWS_PER_STRATUM = 20
 
@@ -63,6 +68,8 @@ class TestRecord(NamedTuple):
     given: tuple[str, ...]
     result: CIResult
     verdict: str
+    reason: str | None = None
+    """Why it is insufficient, if it is and that is known."""
 
 
 Log = Callable[[TestRecord], None]
@@ -100,6 +107,7 @@ class Asker:
         self._column = order.positions
         self.log = log
         self.most_at_once = most_at_once
+        self.is_dear = self._test.pass_rows > 0
 
     def ask(self, rows: NDArray[np.int32]) -> Answers:
         """Answer rows (x, y, *Z)."""
@@ -128,7 +136,11 @@ class Asker:
             margin = np.nan if answers.unanswered[k] else answers.margins[k]
             verdict = verdict_of_margin(float(margin))
             result = answers.results[k]
-            self.log(TestRecord(phase, len(given), x, y, tuple(given), result, verdict))
+            reason = None
+            if verdict == INSUFFICIENT:
+                x_at, y_at, *at = self._column[row].tolist()
+                reason = self._test.reason(x_at, y_at, at, result, self._alpha)
+            self.log(TestRecord(phase, len(given), x, y, tuple(given), result, verdict, reason))
 
 
 class Separation(NamedTuple):
@@ -246,7 +258,8 @@ class _Level:
             waiting = np.flatnonzero((self._first < 0) & (self._asked < totals))
             if not waiting.size:
                 break
-            some = min(_BATCH, max(some, _LEAST_BATCH // waiting.size))
+            least = _LEAST_DEAR_BATCH if self._asker.is_dear else _LEAST_BATCH
+            some = min(_BATCH, max(some, least // waiting.size))
             counts = np.minimum(some, totals[waiting] - self._asked[waiting])
             for start, stop in _whole_pairs(counts):
                 if deadline.passed:
@@ -255,7 +268,7 @@ class _Level:
                 self._ask(waiting[start:stop], counts[start:stop])
             if not self._found.complete:
                 break
-            some *= 2
+            some *= _DEAR_GROWTH if self._asker.is_dear else 2
         self._finish()
 
     def _ask(self, which: NDArray[np.int64], counts: NDArray[np.int64]) -> None:

@@ -12,10 +12,11 @@ models that no DAG stands for, priors are those of gml.model.undirected.scoring.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gml.counts.counter import Counter
 from gml.counts.memory import MemoryCounter
@@ -23,6 +24,7 @@ from gml.data.alignment import common_levels
 from gml.data.dataset import Dataset
 from gml.errors import parameter
 from gml.graph.graph import Graph
+from gml.kernel.processes import in_processes_if_long
 from gml.model.bayesnet import BayesNet
 from gml.model.evidence import circumstances
 from gml.model.fit import fit
@@ -33,6 +35,7 @@ from gml.model.row_answers import Predictions
 from gml.model.row_inference import RowInference
 from gml.model.undirected.terms import Terms
 from gml.progress import reporter
+from gml.resources import available_threads
 
 
 class HeldOut(NamedTuple):
@@ -45,43 +48,65 @@ class HeldOut(NamedTuple):
 
 def held_out(
     graph: Graph,
-    splits: Iterable[tuple[Dataset | Counter, Dataset | Counter]],
+    splits: Sequence[tuple[Dataset | Counter, Dataset | Counter]],
     *,
     factors: Sequence[Sequence[str]] | None = None,
-    n_splits: int | None = None,
     predict: str | None = None,
     prior: str = "jeffreys",
     ess: float = 1.0,
     threads: int | None = None,
     max_memory: int | None = None,
 ) -> HeldOut:
-    """Judge a graph by all (fitted on, predicted) splits; `n_splits` says how many, if known.
+    """Judge a graph by all (fitted on, predicted) splits.
 
-    Given `factors`, the undirected model with these largest terms is judged instead.
+    Given `factors`, the undirected model with these largest terms is judged instead. Splits are
+    judged in as many processes as there are threads, if they take long.
     """
-    total: list[float] = []
-    rows: list[float] = []
-    tally: Tally | None = None
-    for number, (train, test) in enumerate(splits):
+
+    def judged(number: int) -> _Judged:
         counter, predicted = (
             MemoryCounter(part, threads=threads, max_memory=max_memory)
             if isinstance(part, Dataset)
             else part
-            for part in (train, test)
+            for part in splits[number]
         )
         how = _Prior(prior, ess, max_memory)
         net = how.fitted(graph, counter) if factors is None else how.undirected(factors, counter)
-        total.append(log_likelihood(net, predicted))
-        if predict is not None:
-            tally = tally or Tally(predict, net.variables[net.index(predict)].levels)
-            _predict(net, predict, predicted, tally, max_memory)
-        rows.append(predicted.n * predicted.unit)
-        reporter().advance("folds", number + 1, n_splits)
+        found = log_likelihood(net, predicted), predicted.n * predicted.unit
+        if predict is None:
+            return _Judged(*found)
+        levels = net.variables[net.index(predict)].levels
+        return _Judged(*found, levels, _predict(net, predict, predicted, max_memory))
+
+    total: list[float] = []
+    rows: list[float] = []
+    tally: Tally | None = None
+    workers = threads or available_threads()
+    for one in in_processes_if_long(judged, len(splits), workers):
+        total.append(one.log_likelihood)
+        rows.append(one.rows)
+        if predict is not None and one.prediction is not None:
+            tally = tally or Tally(predict, one.levels)
+            tally.add(*one.prediction)
+        reporter().advance("folds", len(rows), len(splits))
     return HeldOut(
         -math.fsum(total) / sum(rows),
         None if tally is None else tally.metrics(),
         tuple(-one / n for one, n in zip(total, rows, strict=True)),
     )
+
+
+_Prediction = tuple[Predictions, NDArray[Any], NDArray[np.int64] | None]
+"""What is predicted, what is true, and the weights of the rows."""
+
+
+class _Judged(NamedTuple):
+    """What a split says of a graph."""
+
+    log_likelihood: float
+    rows: float
+    levels: Sequence[str] | None = None
+    prediction: _Prediction | None = None
 
 
 class _Prior(NamedTuple):
@@ -111,8 +136,8 @@ def _columns(dag: Graph, counter: Counter) -> list[int]:
 
 
 def _predict(
-    net: BayesNet | MarkovNet, target: str, predicted: Counter, tally: Tally, max_memory: int | None
-) -> None:
+    net: BayesNet | MarkovNet, target: str, predicted: Counter, max_memory: int | None
+) -> _Prediction:
     """Predict the column from the others; both sides have the same levels."""
     rows = predicted.require_rows(parameter("predict"))
     others = [name for name in net.names if name != target]
@@ -125,7 +150,7 @@ def _predict(
         evidence[:, k] = rows.columns[rows.index(name)]
     answers = asked.of(others, evidence)
     assert isinstance(answers, Predictions)
-    tally.add(answers, rows.columns[rows.index(target)], rows.weights)
+    return answers, rows.columns[rows.index(target)], rows.weights
 
 
 def with_common_levels(

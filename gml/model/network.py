@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _SUM_TOLERANCE = 1e-9
-NEVER_EXPECTED = 1e-6
-"""So few rows are what is left of a configuration that EM has given up."""
+NEVER_EXPECTED = 1e-8
+"""So small a share of the rows is what is left of a configuration that EM has given up."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -109,8 +109,9 @@ class CPT:
         """
         seen: NDArray[np.bool_]
         if self.expected_counts is not None:
-            silent = (self.table == 1.0 / self.n_levels).all(axis=1)
-            seen = (self.expected_counts.sum(axis=1) > NEVER_EXPECTED) & ~silent
+            silent = (self.table == 1.0 / self.n_levels).all(axis=1) & (self.n_levels > 1)
+            rows = self.expected_counts.sum(axis=1)
+            seen = (rows > NEVER_EXPECTED * rows.sum()) & ~silent
             return seen if self.counts is None else seen | (self.counts != 0).any(axis=1)
         if self.counts is None:
             return None

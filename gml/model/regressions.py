@@ -29,7 +29,8 @@ class LinearGaussian:
     `n` is the number of rows behind it; `intervals`, if asked for, has the bounds of the intercept,
     of each coefficient and of the standard deviation, in this order; `rows` is what a check needs
     to know of the rows behind it. Where values were missing, `expected_n` is how many of all rows
-    EM expects to be of it, and `n` counts those that have all its values.
+    EM expects to be of it, and `n` counts those that have all its values; `available` is the
+    regression of these, which a check compares.
 
     Examples
     --------
@@ -50,6 +51,7 @@ class LinearGaussian:
     intervals: tuple[tuple[float, float], ...] | None = None
     rows: RegressionRows | None = field(default=None, repr=False)
     expected_n: float | None = None
+    available: LinearGaussian | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         where = f"the regression of {quote(self.variable.name)}"

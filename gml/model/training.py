@@ -14,7 +14,7 @@ from gml.counts.counter import Counter
 from gml.counts.streamed import StreamCounter
 from gml.data.dataset import Dataset
 from gml.data.number_summary import NumberSummary, NumberValues
-from gml.data.row_groups import equal_rows, multiplicities
+from gml.data.row_groups import distinct_rows, equal_rows, multiplicities
 
 # Rows count as delivered several times if that would be an accident with this probability at most.
 _NO_ACCIDENT = math.log(1e-6)
@@ -134,7 +134,8 @@ def _repeats(rows: Dataset, numbers: Mapping[str, NumberSummary]) -> Repeats:
     )
     if tells_apart and rows.weights is None:
         return Repeats({1: rows.n_rows})
-    return Repeats.of(equal_rows(rows).counts)
+    is_of_labels = not any(variable.is_continuous for variable in rows.variables)
+    return Repeats.of(equal_rows(distinct_rows(rows) if is_of_labels else rows).counts)
 
 
 def numbers_in(rows: Dataset) -> dict[str, NumberValues]:

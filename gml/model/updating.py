@@ -1,9 +1,11 @@
 """Rows added to the counts of a fitted network, or taken away from them.
 
 The tables of a network are functions of the counts of its families, which add up over rows: counts
-of old rows and of new ones give the tables of all rows, to the last bit. Regressions keep no sums
-that could be added, and counts that EM expects were never counted: networks with either are
-refused. What a network keeps of its rows beside counts (`gml.model.training`) does not add up.
+of old rows and of new ones give the tables of all rows, to the last bit. Networks with regressions
+are refused, as these keep no sums that could be added: sums are of numbers in fixed point over the
+range of all rows, and parts have other ranges. So are networks with counts that EM expects, which
+were never counted. What a network keeps of its rows beside counts (`gml.model.training`) does not
+add up.
 """
 
 from __future__ import annotations

@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml.counts.counter import Counter, Family, FamilyArray
+from gml.counts.questions import family_set
 from gml.data.column_kinds import require_kinds
 from gml.errors import DataError, GraphError, UsageError, parameter, quote, unknown_name
 from gml.graph.graph import Graph
@@ -115,6 +116,26 @@ class DecomposableScore(ABC):
     def remarks(self) -> list[str]:
         """What should be said about the families scored so far."""
         return []
+
+    @property
+    def pass_rows(self) -> int:
+        """Rows that every batch reads again; where it is not 0, few large batches are faster."""
+        return 0
+
+    def expect(self, likely: Callable[[], Iterable[Family]]) -> None:  # noqa: B027
+        """Hear of families that may be asked for soon, the likeliest first."""
+
+    @property
+    def can_fork(self) -> bool:
+        """Whether families can be scored in forked processes as well as here."""
+        return False
+
+    def noted(self) -> Any:
+        """What remarks are made from, as a forked process hands it over."""
+        return None
+
+    def take_noted(self, noted: Any) -> None:  # noqa: B027
+        """Add what another process noted; nothing unless there are remarks."""
 
 
 def as_score(score: Score) -> DecomposableScore:
@@ -236,6 +257,21 @@ class FamilyScore(DecomposableScore):
         """Number of rows, weighted."""
         return self._counter.n * self._counter.unit
 
+    @property
+    def pass_rows(self) -> int:
+        """Rows that every batch reads again."""
+        return self._counter.pass_rows
+
+    def expect(self, likely: Callable[[], Iterable[Family]]) -> None:
+        """Let the engine know of families that may be asked for soon."""
+        order = self._counter.order
+        self._counter.expect(lambda: (family_set(order, family) for family in likely()))
+
+    @property
+    def can_fork(self) -> bool:
+        """Whether the rows are in memory, which forked processes share."""
+        return self._counter.pass_rows == 0
+
     def _most_likelihoods(self, families: Sequence[Family]) -> NDArray[np.float64]:
         """The log-likelihood of each child given all other columns, which no parents can exceed."""
         children = (
@@ -243,10 +279,15 @@ class FamilyScore(DecomposableScore):
             if isinstance(families, FamilyArray)
             else [child for child, _ in families]
         )
-        for child in sorted(set(children) - set(self._most_known)):
-            others = tuple(j for j in range(len(self.names)) if j != child)
-            value = self._counter.family_values([(child, others)], FamilyRule(LIKELIHOOD))[0]
-            self._most_known[child] = float(value)
+        wanted = [[child] for child in sorted(set(children) - set(self._most_known))]
+        if wanted and self.pass_rows:
+            # One pass for all, as all are likely to be asked for.
+            wanted = [[j for j, v in enumerate(self._counter.variables) if not v.is_continuous]]
+        for some in wanted:
+            others = [tuple(j for j in range(len(self.names)) if j != child) for child in some]
+            families_ = list(zip(some, others, strict=True))
+            values = self._counter.family_values(families_, FamilyRule(LIKELIHOOD))
+            self._most_known |= zip(some, values.tolist(), strict=True)
         return np.array([self._most_known[child] for child in children], dtype=float)
 
     def constants(self) -> list[int]:
@@ -271,29 +312,14 @@ class FamilyScore(DecomposableScore):
         return np.array([self.dimension(*family) for family in families], dtype=float)
 
 
-class EdgePrior(DecomposableScore):
-    """A score with a structure prior P(G) ∝ exp(−penalty · edges)."""
+class ScoreAbove(DecomposableScore):
+    """A score that changes the values of another, and is like it otherwise."""
 
-    def __init__(self, score: DecomposableScore, penalty: float) -> None:
+    def __init__(self, score: DecomposableScore) -> None:
         self._score = score
-        self._penalty = penalty
         self.name = score.name
         self.names = score.names
         self.equivalent = score.equivalent
-
-    def local(self, child: int, parents: Sequence[int]) -> float:
-        """Return the score of the child given its parents, less the price of its edges."""
-        return self._score.local(child, parents) - self._penalty * len(parents)
-
-    def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:
-        """Score many families."""
-        return self._score.batch(families) - self._penalty * edges_of(families)
-
-    def bounded_batch(self, families: Sequence[Family]) -> Bounded:
-        """Score many families, with their ceilings unless edges are paid for."""
-        values, ceilings = self._score.bounded_batch(families)
-        prices = self._penalty * edges_of(families)
-        return values - prices, ceilings - prices if self._penalty >= 0 else ceilings + np.inf
 
     @property
     def held(self) -> int:
@@ -311,3 +337,46 @@ class EdgePrior(DecomposableScore):
     def remarks(self) -> list[str]:
         """What should be said about the families scored so far."""
         return self._score.remarks()
+
+    @property
+    def pass_rows(self) -> int:
+        """Rows that every batch reads again."""
+        return self._score.pass_rows
+
+    def expect(self, likely: Callable[[], Iterable[Family]]) -> None:
+        """Hear of families that may be asked for soon."""
+        self._score.expect(likely)
+
+    @property
+    def can_fork(self) -> bool:
+        """Whether families can be scored in forked processes as well as here."""
+        return self._score.can_fork
+
+    def noted(self) -> Any:
+        """What remarks are made from."""
+        return self._score.noted()
+
+    def take_noted(self, noted: Any) -> None:
+        """Add what another process noted."""
+        self._score.take_noted(noted)
+
+class EdgePrior(ScoreAbove):
+    """A score with a structure prior P(G) ∝ exp(−penalty · edges)."""
+
+    def __init__(self, score: DecomposableScore, penalty: float) -> None:
+        super().__init__(score)
+        self._penalty = penalty
+
+    def local(self, child: int, parents: Sequence[int]) -> float:
+        """Return the score of the child given its parents, less the price of its edges."""
+        return self._score.local(child, parents) - self._penalty * len(parents)
+
+    def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:
+        """Score many families."""
+        return self._score.batch(families) - self._penalty * edges_of(families)
+
+    def bounded_batch(self, families: Sequence[Family]) -> Bounded:
+        """Score many families, with their ceilings unless edges are paid for."""
+        values, ceilings = self._score.bounded_batch(families)
+        prices = self._penalty * edges_of(families)
+        return values - prices, ceilings - prices if self._penalty >= 0 else ceilings + np.inf

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gml.errors import UsageError, parameter, quote, unknown_name
 from gml.parameters import FOR_LABELS, LABELS, options_of, owners_of
 from gml.scores.options import EDGE_PENALTY
-from gml.scores.registry import SCORES
+from gml.scores.registry import EITHER, JUDGE, RIVALS, SCORES
 
 if TYPE_CHECKING:
     from gml.counts.counter import Counter
@@ -49,6 +49,11 @@ def check_scores(names: Sequence[str], given: Iterable[str]) -> None:
     if not names:
         raise UsageError(f"{parameter('score')} lists no score; there are {', '.join(SCORES)}")
     for k, name in enumerate(names):
+        if name == EITHER:
+            raise UsageError(
+                f"{EITHER} is a choice between graphs by {' and '.join(RIVALS)}, for gml ges and "
+                f"gml hc alone; {JUDGE} is the score that chooses"
+            )
         if name not in SCORES:
             raise UsageError(unknown_name("score", name, SCORES))
         if name in names[:k]:

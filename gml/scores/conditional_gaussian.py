@@ -162,6 +162,14 @@ class LogLikelihoodCg(LikelihoodScore):
             f"{shown}{more}"
         ]
 
+    def noted(self) -> set[tuple[int, Columns]]:
+        """The families that are worth −∞."""
+        return self._excluded
+
+    def take_noted(self, noted: set[tuple[int, Columns]]) -> None:
+        """Add those of another process."""
+        self._excluded |= noted
+
     def _described(self, child: int, parents: Columns) -> str:
         """A family that is worth −∞, and one of the groups that are to blame."""
         family = quote(self.names[child])

@@ -216,6 +216,15 @@ class LinearLikelihood(LikelihoodScore):
             )
         return found
 
+    def noted(self) -> tuple[set[Member], set[Member]]:
+        """The families without enough rows, and labels that others determine."""
+        return self._too_wide, self._determined
+
+    def take_noted(self, noted: tuple[set[Member], set[Member]]) -> None:
+        """Add those of another process."""
+        for mine, theirs in zip((self._too_wide, self._determined), noted, strict=True):
+            _keep_smallest(mine, [[*parents, child] for child, parents in theirs])
+
     def _needed(self, family: Member) -> str:
         child, parents = family
         needed = int(self._rows_needed(np.array([child, *parents])))

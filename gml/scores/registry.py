@@ -255,6 +255,18 @@ SCORES: dict[str, KnownScore] = {
             ceilings=False,
         ),
         KnownScore(
+            name="bic-glm",
+            home="gml.scores.generalised_linear:BicGlm",
+            summary="BIC of any DAG: tables, logits and regressions, the best kind for each family",
+            formula="most of bic-dg and bic-cg of a number, of table and logit of a label",
+            columns=_ANY,
+            options=(PENALTY, RIDGE),
+            equivalent=False,
+            bayes_factors=True,
+            likelihood="bic-glm",
+            ceilings=False,
+        ),
+        KnownScore(
             name="nal",
             home="gml.scores.node_average:NodeAverage",
             summary="log-likelihood of each family per row that is complete in it, for gaps",
@@ -305,6 +317,11 @@ POSTERIOR_SCORES = {(LABELS,): "bdeu", (NUMBERS,): "bge", _ANY: "bic-dg"}
 """The scores of searches and of posteriors unless told otherwise, by the kinds of the columns.
 
 Posteriors are over marginal likelihoods, of which bic is but a rough approximation.
+"""
+
+EITHER = "bic-either"
+RIVALS, JUDGE = ("bic-dg", "bic-cg"), "bic-glm"
+"""The name that stands for a search by each of two scores, these, and the score that then chooses.
 """
 
 

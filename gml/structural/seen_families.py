@@ -11,6 +11,7 @@ of rows in a configuration, those that have the child and the labels. Any other 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +19,7 @@ from numpy.typing import NDArray
 from gml.counts.counter import Counter, Family, FamilyArray
 from gml.counts.residuals import SPARE_ROWS, split_parents
 from gml.errors import listing, quote
-from gml.graph.knowledge import Knowledge
-from gml.scores.base import Bounded, DecomposableScore
+from gml.scores.base import Bounded, DecomposableScore, ScoreAbove
 
 _SHOWN = 3
 
@@ -70,15 +70,12 @@ class SeenFamilies:
         return self._fewest[of_labels] >= len(numbers) + 1 + SPARE_ROWS
 
 
-class FittableScore(DecomposableScore):
+class FittableScore(ScoreAbove):
     """A score over completed rows, −∞ for families that cannot be fitted to what was seen."""
 
     def __init__(self, score: DecomposableScore, seen: SeenFamilies) -> None:
-        self._score = score
+        super().__init__(score)
         self._seen = seen
-        self.name = score.name
-        self.names = score.names
-        self.equivalent = score.equivalent
         self._excluded: set[tuple[str, tuple[str, ...]]] = set()
 
     def batch(self, families: Sequence[Family]) -> NDArray[np.float64]:
@@ -107,18 +104,15 @@ class FittableScore(DecomposableScore):
             self._excluded.add((self.names[child], named))
         return np.where(fits, values, -np.inf)
 
-    @property
-    def held(self) -> int:
-        """Bytes that are kept for later families."""
-        return self._score.held
+    def noted(self) -> Any:
+        """The families that cannot be fitted, and what the score itself noted."""
+        return self._excluded, self._score.noted()
 
-    def constants(self) -> list[int]:
-        """Columns in which only one level occurs."""
-        return self._score.constants()
-
-    def limited(self, knowledge: Knowledge) -> Knowledge:
-        """Add what the score demands of graphs to what is known."""
-        return self._score.limited(knowledge)
+    def take_noted(self, noted: Any) -> None:
+        """Add what another process noted."""
+        excluded, others = noted
+        self._excluded |= excluded
+        self._score.take_noted(others)
 
     def remarks(self) -> list[str]:
         """Name the families that cannot be fitted to what was seen."""

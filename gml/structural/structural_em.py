@@ -10,10 +10,26 @@ begins with the tables of the completed rows, which are Friedman's M-step and ne
 and ends when less than 1e-7 of the likelihood is left to gain. Scores that are less than a nat
 apart after that, and the answer, are climbed to the end.
 
-What comes out depends on the model that completes the first rows. There are
-two, unless the caller has one: a forest (available_forest.py) and a graph without edges. Neither is
-an answer itself: the first graph that is learned is taken as it is, if it can be fitted. Of the two
-ends the better one counts, that of the forest if they are equal.
+What comes out depends on the model that completes the rows: they speak for what it has, and against
+what it lacks. Let a share c of the rows have both columns of an edge. If the model lacks the edge,
+the other rows are completed as if there were none, and the likelihood that expected counts promise
+for it is near c² of what the whole rows would give, whereas the observed data give c; if the model
+has the edge, they promise all of it. (In general the quotient is one less the fraction of missing
+information of the edge's parameters: the gradient is the same, the information is not.) So where
+much is missing, rounds end long before the observed data do. There are three remedies, and the
+score of the observed data decides about each:
+
+- Two models to begin with, unless the caller has one: a forest (available_forest.py) and a graph
+  without edges. Neither is an answer itself: the first graph that is learned is taken as it is, if
+  it can be fitted. Of the two ends the better one counts, that of the forest if they are equal.
+- Richer rounds: from the best graph so far, one search counts every row 1/c times, c the mean
+  share of rows that have both columns of a pair, at least 0.2; so it takes the edges that the
+  observed data would pay for. The model of this graph completes the rows from which ordinary rounds
+  go on.
+- Single edges (single_edges.py): those that expected counts leave in doubt are added or deleted one
+  by one, and fitted.
+
+The last two take turns until neither raises the score.
 
 A graph whose regressions the rows do not determine is worth −∞; a prior of one row then makes the
 model that completes them. Time is looked at before each round and within completions, searches and
@@ -23,10 +39,12 @@ climbs of EM: where it is up, the best graph so far is the answer, and not compl
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
-from gml.data.dataset import Dataset
+import numpy as np
+
+from gml.data.dataset import Dataset, missing_mask
 from gml.errors import CannotAnswer
 from gml.graph.equivalence import equivalence_class
 from gml.graph.graph import Graph
@@ -34,11 +52,16 @@ from gml.learners.search import SearchResult
 from gml.model.bayesnet import BayesNet
 from gml.progress import Deadline, reporter
 from gml.scores.base import RESOLUTION, DecomposableScore, rounded
-from gml.structural.completions import OutOfTime, completed
+from gml.structural.completions import Completion, OutOfTime, completed
+from gml.structural.single_edges import SingleEdges, counted_again
 
 MOST_ROUNDS = 100
+PLAIN, RICHER, EDGES = "plain", "richer", "edges"
+"""The kinds of rounds."""
 # Scores of climbs that were broken off may be wrong by this much.
 _DOUBT = 1.0
+# Rows are not counted more often than once by this.
+_LEAST_SHARE = 0.2
 
 
 class Fitted(NamedTuple):
@@ -79,16 +102,18 @@ class Fitting(Protocol):
 
 @dataclass(frozen=True)
 class Round:
-    """What came of one completion."""
+    """What came of one search on completed rows, or of trying single edges."""
 
     score: float
     """That of the observed data, of the graph that was learned."""
     expected_score: float
-    """That by which it was learned, on the completed rows."""
+    """That by which it was learned, on the completed rows, each counted more than once if it is to
+    be richer."""
     n_edges: int
     taken: bool
     drawn: int | float
     """Rows that are draws, not all their states."""
+    kind: str = PLAIN
 
 
 @dataclass(frozen=True)
@@ -109,6 +134,31 @@ class StructuralResult:
         return self.search.complete
 
 
+def pairs_seen(rows: Dataset) -> float:
+    """The mean share of rows that have both columns, over the pairs that some row lacks.
+
+    Examples
+    --------
+    >>> import gml, pandas as pd
+    >>> frame = pd.DataFrame({"a": list("xyxy"), "b": ["u", "v", None, "v"], "c": list("pppq")})
+    >>> pairs_seen(gml.read(frame, missing="available"))
+    0.75
+    """
+    n_seen = np.zeros(rows.n_rows)
+    n_whole = 0
+    for column in rows.columns:
+        gaps = missing_mask(column)
+        n_seen += ~gaps
+        n_whole += not gaps.any()
+    n_columns = len(rows.columns)
+    lacking = n_columns * (n_columns - 1) - n_whole * (n_whole - 1)
+    if not lacking:
+        return 1.0
+    weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights
+    mean = float(weights @ (n_seen * (n_seen - 1))) / float(weights.sum())
+    return (mean - n_whole * (n_whole - 1)) / lacking
+
+
 def structural_em(
     rows: Dataset,
     firsts: Sequence[Callable[[], Graph]],
@@ -116,6 +166,7 @@ def structural_em(
     fitting: Fitting,
     *,
     shown: Callable[[Graph], Graph],
+    edges: SingleEdges | None = None,
     seed: int = 0,
     deadline: Deadline | None = None,
 ) -> StructuralResult:
@@ -132,27 +183,33 @@ def structural_em(
     fitting
         Fits DAGs to the incomplete rows.
     shown
-        The graph that stands for a DAG in the answer, if time is up before anything is learned.
+        The graph that stands for a DAG, where no search has made it.
+    edges
+        Changes of single edges; without them the best end of the starts is the answer, and no
+        richer graph is looked for.
     """
     limit = deadline or Deadline()
-    ends: list[StructuralResult] = []
+    climbs: list[_Climb] = []
     for number, first in enumerate(firsts, start=1):
-        if ends and limit.passed:
+        if climbs and limit.passed:
             break
-        climb = _Rounds(rows, learn, fitting, shown, number, seed, limit)
-        ends.append(climb.from_first(first()))
-    best = max(ends, key=lambda end: rounded(end.search.score))
-    if best.fitted.flaw is not None:
+        climb = _Climb(rows, learn, fitting, shown, number, seed, limit)
+        climb.begin(first())
+        climbs.append(climb)
+    best = max(climbs, key=lambda climb: rounded(climb.best.score))
+    complete = len(climbs) == len(firsts) and all(climb.ended for climb in climbs)
+    if edges is not None and best.best.flaw is None:
+        best.refine(edges)
+    if best.best.flaw is not None:
         raise CannotAnswer(
-            f"no graph that was learned can be fitted to these rows: {best.fitted.flaw}"
+            f"no graph that was learned can be fitted to these rows: {best.best.flaw}"
         )
-    complete = len(ends) == len(firsts) and all(end.complete for end in ends)
-    return replace(best, search=replace(best.search, complete=complete))
+    return best.result(complete and best.ended)
 
 
 @dataclass
-class _Rounds:
-    """One start of structural EM."""
+class _Climb:
+    """One start of structural EM: the best graph so far, and the rounds that led there."""
 
     rows: Dataset
     learn: Learn
@@ -161,55 +218,191 @@ class _Rounds:
     start: int
     seed: int
     limit: Deadline
+    rounds: list[Round] = field(default_factory=list)
+    best: Fitted = field(init=False)
+    found: SearchResult = field(init=False)
+    by: DecomposableScore | None = None
+    ended: bool = True
+    """Whether nothing was cut short."""
+    families: int = 0
+    steps: int = 0
+    _completion: tuple[BayesNet, Completion] | None = None
+    _finished: BayesNet | None = None
 
-    def from_first(self, first: Graph) -> StructuralResult:
+    def begin(self, first: Graph) -> None:
         """Complete rows, learn and fit until the graph stays, or the score does not rise."""
-        best = self.fitting.roughly(first, None)
-        found = SearchResult(self.shown(first), first, best.score, 0)
-        by: DecomposableScore | None = None
-        families, steps = 0, 0
-        rounds: list[Round] = []
-        ended = False
-        while len(rounds) < MOST_ROUNDS and not self.limit.passed:
+        self.best = self.fitting.roughly(first, None)
+        self.found = SearchResult(self.shown(first), first, self.best.score, 0)
+        self._rounds(self.best, None)
+        self._finish()
+
+    def refine(self, edges: SingleEdges) -> None:
+        """Look for richer graphs and change single edges, in turns until neither gains."""
+        share = max(pairs_seen(self.rows), _LEAST_SHARE)
+        while self.ended and len(self.rounds) < MOST_ROUNDS:
+            n_rounds = len(self.rounds)
             try:
-                completion = completed(best.net, self.rows, seed=self.seed, deadline=self.limit)
+                self._richer(share)
+                self._single_edges(edges, share)
             except OutOfTime:
+                self.ended = False
+            if not any(one.taken for one in self.rounds[n_rounds:]):
                 break
-            learned, score = self.learn(
-                completion.rows,
-                found.dag if rounds else None,
-                start=self.start,
-                round=len(rounds) + 1,
-            )
-            families, steps = families + learned.families, steps + learned.steps
-            if rounds and equivalence_class(learned.dag) == equivalence_class(found.dag):
-                ended = learned.complete
-                break
+        self._finish()
+
+    def result(self, complete: bool) -> StructuralResult:
+        """What came of it."""
+        search = replace(
+            self.found,
+            score=self.best.score,
+            families=self.families,
+            steps=self.steps,
+            complete=complete,
+        )
+        return StructuralResult(search, self.best, tuple(self.rounds), self.start, self.by)
+
+    def _rounds(self, model: Fitted, begin: Graph | None) -> None:
+        """Go on from a model; the first graph that is learned need not be better than that."""
+        dag: Graph | None = None
+        while len(self.rounds) < MOST_ROUNDS:
+            if self.limit.passed:
+                self.ended = False
+                return
+            try:
+                completion = self._completed(model)
+            except OutOfTime:
+                self.ended = False
+                return
+            learned, by = self._learned(completion.rows, begin)
+            same = [dag, None if self.by is None else self.found.dag]
+            if any(one is not None and _are_equivalent(learned.dag, one) for one in same):
+                self._record(PLAIN, model.score, learned.score, learned.graph, False, completion)
+                return
             fitted = self.fitting.roughly(learned.dag, completion.rows)
-            if rounds and abs(fitted.score - best.score) < _DOUBT:
-                best = self.fitting.to_the_end(best)
-                fitted = self.fitting.to_the_end(fitted)
-            taken = fitted.flaw is None and (not rounds or fitted.score > best.score + RESOLUTION)
-            rounds.append(
-                Round(fitted.score, learned.score, learned.graph.n_edges, taken, completion.drawn)
-            )
-            reporter().note(
-                f"structural EM, start {self.start}, round {len(rounds)}: "
-                f"{learned.graph.n_edges} edges, score {fitted.score:.6f} on what was observed"
-                f"{'' if taken else ', not taken'}"
-            )
-            if not taken:
-                ended = learned.complete and fitted.in_time
+            rises = fitted.flaw is None
+            if dag is not None:
+                was_best = model is self.best
+                fitted, model = self._comparable(fitted, model)
+                self.best = model if was_best else self.best
+                rises = rises and fitted.score > model.score + RESOLUTION
+            fitted = self._judged(PLAIN, fitted, learned, by, completion, may_take=rises)
+            if not rises:
+                self.ended = self.ended and fitted.in_time
+                return
+            if not self.ended:
+                return
+            model, dag, begin = fitted, learned.dag, learned.dag
+
+    def _richer(self, share: float) -> None:
+        """Complete rows by a graph with edges for which the observed data would pay."""
+        completion = self._completed(self.best)
+        rows = counted_again(completion.rows, 1 / share)
+        learned, by = self._learned(rows, self.found.dag)
+        if _are_equivalent(learned.dag, self.found.dag):
+            self._record(RICHER, self.best.score, learned.score, learned.graph, False, completion)
+            return
+        fitted = self.fitting.roughly(learned.dag, completion.rows)
+        is_fit = fitted.flaw is None
+        fitted = self._judged(RICHER, fitted, learned, by, completion, may_take=is_fit)
+        self.ended = self.ended and fitted.in_time
+        if is_fit:
+            self._rounds(fitted, learned.dag)
+
+    def _single_edges(self, edges: SingleEdges, share: float) -> None:
+        """Add and delete edges that expected counts leave in doubt, one by one."""
+        if not self.ended:
+            return
+        completion = self._completed(self.best)
+        changes = edges.in_doubt(self.found.dag, completion.rows, share)
+        taken = False
+        for done, change in enumerate(changes, start=1):
+            if self.limit.passed:
+                self.ended = False
                 break
-            best, found, by = fitted, learned, score
-            if not learned.complete:
-                break
-        ended = ended or len(rounds) == MOST_ROUNDS
-        if best.flaw is None:
-            best = self.fitting.to_the_end(best)
-            ended = ended and best.in_time
-        taken_last = [k for k, one in enumerate(rounds) if one.taken]
-        if taken_last:
-            rounds[taken_last[-1]] = replace(rounds[taken_last[-1]], score=best.score)
-        result = replace(found, score=best.score, families=families, steps=steps, complete=ended)
-        return StructuralResult(result, best, tuple(rounds), self.start, by)
+            dag = edges.changed(self.found.dag, change)
+            if dag is None:
+                continue
+            reporter().advance("single edges", done, len(changes))
+            fitted = self.fitting.roughly(dag, completion.rows)
+            fitted, self.best = self._comparable(fitted, self.best)
+            if fitted.flaw is None and fitted.score > self.best.score + RESOLUTION:
+                self.steps += 1
+                gain = fitted.score - self.best.score
+                number = len(self.rounds) + 1
+                edges.tell(change, gain, fitted.score, start=self.start, round=number)
+                self.best, taken = fitted, True
+                self.found = SearchResult(self.shown(dag), dag, fitted.score, 0)
+        if changes:
+            expected = edges.expected_score(self.found.dag, completion.rows)
+            self._record(EDGES, self.best.score, expected, self.found.graph, taken, completion)
+
+    def _completed(self, model: Fitted) -> Completion:
+        if self._completion is None or self._completion[0] is not model.net:
+            found = completed(model.net, self.rows, seed=self.seed, deadline=self.limit)
+            self._completion = model.net, found
+        return self._completion[1]
+
+    def _learned(self, rows: Dataset, begin: Graph | None) -> Learned:
+        learned = self.learn(rows, begin, start=self.start, round=len(self.rounds) + 1)
+        self.families += learned.search.families
+        self.steps += learned.search.steps
+        self.ended = self.ended and learned.search.complete
+        return learned
+
+    def _comparable(self, one: Fitted, other: Fitted) -> tuple[Fitted, Fitted]:
+        """Both climbed to the end, where their scores are too near to say which is higher."""
+        if abs(one.score - other.score) < _DOUBT:
+            return self.fitting.to_the_end(one), self.fitting.to_the_end(other)
+        return one, other
+
+    def _judged(
+        self,
+        kind: str,
+        fitted: Fitted,
+        learned: SearchResult,
+        by: DecomposableScore,
+        completion: Completion,
+        *,
+        may_take: bool,
+    ) -> Fitted:
+        """Take a graph if it is the best so far, or the first that was learned."""
+        taken = may_take
+        if may_take and self.by is not None:
+            fitted, self.best = self._comparable(fitted, self.best)
+            taken = fitted.score > self.best.score + RESOLUTION
+        self._record(kind, fitted.score, learned.score, learned.graph, taken, completion)
+        if taken:
+            self.best, self.found, self.by = fitted, learned, by
+        return fitted
+
+    def _record(
+        self,
+        kind: str,
+        score: float,
+        expected: float,
+        graph: Graph,
+        taken: bool,
+        completion: Completion,
+    ) -> None:
+        self.rounds.append(Round(score, expected, graph.n_edges, taken, completion.drawn, kind))
+        name = "" if kind == PLAIN else f" ({kind})"
+        reporter().note(
+            f"structural EM, start {self.start}, round {len(self.rounds)}{name}: "
+            f"{graph.n_edges} edges, score {score:.6f} on what was observed"
+            f"{'' if taken else ', not taken'}"
+        )
+
+    def _finish(self) -> None:
+        """Climb to the end of EM with the best graph."""
+        if self.best.flaw is not None or self.best.net is self._finished:
+            return
+        self.best = self.fitting.to_the_end(self.best)
+        self._finished = self.best.net
+        self.ended = self.ended and self.best.in_time
+        taken = [k for k, one in enumerate(self.rounds) if one.taken]
+        if taken:
+            self.rounds[taken[-1]] = replace(self.rounds[taken[-1]], score=self.best.score)
+
+
+def _are_equivalent(one: Graph, other: Graph) -> bool:
+    return equivalence_class(one) == equivalence_class(other)

@@ -48,6 +48,7 @@ from gml.verbs.shared.pc_settings import (
     takes_seed,
 )
 from gml.verbs.shared.picked_tests import tests_picked
+from gml.verbs.shared.planned_call import plannable
 from gml.verbs.shared.recording import described, learned_by, records_keywords
 from gml.verbs.shared.structure_names import STRUCTURES_AVERAGED
 from gml.verbs.shared.undirected_structures import choose_structure
@@ -69,6 +70,7 @@ _LEARNERS_OF = {
 }
 
 
+@plannable("average")
 @records_keywords
 @answers_misspelling(TESTS, SCORES)
 def average(

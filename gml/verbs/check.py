@@ -31,6 +31,7 @@ from gml.verbs.shared.data_input import Data, is_path, name_of, options_for
 from gml.verbs.shared.deliveries import deliveries_in, tables_in
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.model_input import ModelSource
+from gml.verbs.shared.planned_call import plannable
 from gml.verbs.shared.swapped import answers_swapped
 
 Effects = float | Mapping[str, float]
@@ -60,6 +61,7 @@ class CheckKeywords(ReadingKeywords, total=False):
 def check(data: Data, model: ModelSource, **keywords: Unpack[CheckKeywords]) -> CheckReport: ...
 @overload
 def check(data: Several, model: ModelSource, **keywords: Unpack[CheckKeywords]) -> CheckReports: ...
+@plannable("check")
 @answers_swapped("model")
 @answers_misspelling()
 def check(
@@ -144,7 +146,7 @@ def check(
     )
     one = not isinstance(data, list | tuple)
     deliveries: list[Data] = [data] if one else deliveries_in(data)  # type: ignore[arg-type]
-    options = [options_for(delivery, reading) for delivery in deliveries]
+    options = [options_for(delivery, reading, threads=threads) for delivery in deliveries]
     if one:
         require_one_table(data)
     run = CheckRun.of(model, settings, baseline)

@@ -10,9 +10,11 @@ from gml.graph.provenance import Provenance
 from gml.learners.chowliu import ChowLiuResult, chow_liu
 from gml.verbs.shared.data_input import Data, open_data
 from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.planned_call import plannable
 from gml.verbs.shared.recording import described, records_keywords
 
 
+@plannable("chowliu")
 @records_keywords
 @answers_misspelling()
 def chowliu(

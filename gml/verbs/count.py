@@ -21,7 +21,6 @@ from gml.counts.countfile import (
     CountOptions,
     count_sets,
 )
-from gml.counts.memory import MemoryCounter
 from gml.counts.open_stream import read_or_stream
 from gml.counts.small_cells import require_large_cells
 from gml.counts.streamed import StreamCounter
@@ -34,15 +33,18 @@ from gml.formats.column_sets import ColumnSet, read_column_sets
 from gml.graph.chordal import maximal_cliques
 from gml.independence.implied import implied_independences
 from gml.model.markovnet import MarkovNet
+from gml.planning.watching import engine_over
 from gml.progress import reporter
 from gml.resources import require_memory
 from gml.verbs.shared.data_input import Data, declaring, is_path, name_of, options_for, rows_of
 from gml.verbs.shared.declared_columns import DeclaredColumns
 from gml.verbs.shared.graph_input import GivenGraph, GraphLike, declared_columns, given_graph
 from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.planned_call import plannable
 from gml.verbs.shared.swapped import answers_swapped
 
 
+@plannable("count")
 @answers_swapped("graph", "implied")
 @answers_misspelling()
 def count(
@@ -95,9 +97,9 @@ def count(
     wanted = _Wanted.of(pairs, triples, _several(graph), _several(implied), sets)
     where = place(name_of(data, "the data"))
     if isinstance(data, Dataset | Counter):
-        options = options_for(data, reading)
+        options = options_for(data, reading, threads=threads)
     else:
-        options = options_for(data, declaring(reading, wanted.declared))
+        options = options_for(data, declaring(reading, wanted.declared), threads=threads)
     options = replace(options, digest=True)
     found = _opened(data, options, wanted, where, threads)
     if found.counter.n == 0:
@@ -161,7 +163,7 @@ def _opened(
         for before, after in zip(raw.variables, dataset.variables, strict=True)
         if len(after.levels or ()) > len(before.levels or ())
     )
-    return _Opened(MemoryCounter(dataset, threads=threads), policy, raw.n, added)
+    return _Opened(engine_over(dataset, data, threads=threads), policy, raw.n, added)
 
 
 def _tables_of(given: GivenGraph) -> list[tuple[str, ...]]:

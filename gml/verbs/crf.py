@@ -163,7 +163,14 @@ def crf(
     if holdout is not None:
         judged_by = _held_out(holdout, counter, terms, declared, reading)
     estimated = estimate_field(
-        rows, l1=l1, l2=l2, folds=folds, seed=seed or 0, holdout=judged_by, deadline=deadline
+        rows,
+        l1=l1,
+        l2=l2,
+        folds=folds,
+        seed=seed or 0,
+        holdout=judged_by,
+        threads=threads,
+        deadline=deadline,
     )
     learning = fitted_by("crf", counter, asked or {})
     if not estimated.complete:

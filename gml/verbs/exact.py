@@ -19,6 +19,7 @@ from gml.verbs.shared.data_input import Data
 from gml.verbs.shared.graph_input import GivenGraph, GraphLike, given_graph
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.knowledge_input import Arcs, Tiers
+from gml.verbs.shared.planned_call import plannable
 from gml.verbs.shared.recording import records_keywords
 from gml.verbs.shared.result_frames import frame_of
 from gml.verbs.shared.score_search import request_search
@@ -48,6 +49,7 @@ class OptimumFound(ExactResult):
         return frame_of(vars(gap) for gap in self.gaps)
 
 
+@plannable("exact")
 @records_keywords
 @answers_swapped("against")
 @answers_misspelling(SCORES)

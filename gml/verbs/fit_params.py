@@ -22,10 +22,12 @@ from gml.verbs.shared.fitted_models import accepted, fitted_by, warn_of_deliveri
 from gml.verbs.shared.graph_input import GivenGraph, GraphLike, declared_columns, given_graph
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.model_updates import model_change
+from gml.verbs.shared.planned_call import plannable
 from gml.verbs.shared.recording import records_keywords
 from gml.verbs.shared.swapped import answers_swapped
 
 
+@plannable("fit-params")
 @records_keywords
 @answers_swapped("graph")
 @answers_misspelling()

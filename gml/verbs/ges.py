@@ -19,7 +19,9 @@ from gml.scores.registry import SCORES
 from gml.verbs.shared.data_input import Data
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.knowledge_input import Arcs, Tiers
+from gml.verbs.shared.planned_call import plannable
 from gml.verbs.shared.recording import records_keywords
+from gml.verbs.shared.rival_searches import search_by_each
 from gml.verbs.shared.score_search import (
     OpenSearch,
     request_search,
@@ -29,6 +31,7 @@ from gml.verbs.shared.score_search import (
 from gml.verbs.shared.structural_search import search_incomplete
 
 
+@plannable("ges")
 @records_keywords
 @answers_misspelling(SCORES)
 def ges(
@@ -59,7 +62,8 @@ def ges(
     data
         A path, a DataFrame, a Dataset or a Counter; or a score of your own.
     score
-        One of `gml.SCORES` that gives equivalent DAGs the same value, `bic` by default.
+        One of `gml.SCORES` that gives equivalent DAGs the same value, `bic` by default; or
+        `bic-either`, for the better of the graphs by `bic-dg` and `bic-cg`.
     edge_penalty
         Nats that each edge costs.
     phases
@@ -129,6 +133,7 @@ def ges(
                 restarts=restarts,
                 perturb=perturb,
                 seed=seed,
+                threads=threads,
                 deadline=search.deadline,
                 trace=told,
             )
@@ -141,6 +146,16 @@ def ges(
                 shown=lambda dag: equivalence_class(dag, read.knowledge),
                 seed=seed,
                 threads=threads,
+                trace=told,
+            )
+        if request.rivals:
+            return search_by_each(
+                request,
+                learn,
+                knowledge=knowledge,
+                require=require,
+                forbid=forbid,
+                tiers=tiers,
                 trace=told,
             )
         search = request.open(knowledge, require, forbid, tiers)

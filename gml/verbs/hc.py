@@ -19,7 +19,9 @@ from gml.verbs.shared.data_input import Data
 from gml.verbs.shared.graph_input import GraphLike, given_graph
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.knowledge_input import Arcs, Tiers
+from gml.verbs.shared.planned_call import plannable
 from gml.verbs.shared.recording import records_keywords
+from gml.verbs.shared.rival_searches import search_by_each
 from gml.verbs.shared.score_search import (
     OpenSearch,
     ReadSearch,
@@ -31,6 +33,7 @@ from gml.verbs.shared.structural_search import search_incomplete
 from gml.verbs.shared.swapped import answers_swapped
 
 
+@plannable("hc")
 @records_keywords
 @answers_swapped("start")
 @answers_misspelling(SCORES)
@@ -63,7 +66,8 @@ def hc(
     data
         A path, a DataFrame, a Dataset or a Counter; or a score of your own.
     score
-        One of `gml.SCORES`, `bic` by default.
+        One of `gml.SCORES`, `bic` by default; or `bic-either`, for the better of the graphs by
+        `bic-dg` and `bic-cg`.
     edge_penalty
         Nats that each edge costs.
     max_parents
@@ -130,6 +134,7 @@ def hc(
                 restarts=restarts,
                 perturb=perturb,
                 seed=seed,
+                threads=threads,
                 deadline=search.deadline,
                 trace=told,
             )
@@ -144,6 +149,17 @@ def hc(
                 seed=seed,
                 threads=threads,
                 start=begin,
+                trace=told,
+            )
+        if request.rivals:
+            return search_by_each(
+                request,
+                learn,
+                knowledge=knowledge,
+                require=require,
+                forbid=forbid,
+                tiers=tiers,
+                start=None if begin is None else begin.graph,
                 trace=told,
             )
         search = request.open(knowledge, require, forbid, tiers)

@@ -30,12 +30,14 @@ from gml.verbs.shared.data_input import Data, open_data
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.knowledge_input import Arcs, Tiers, known_of
 from gml.verbs.shared.picked_tests import tests_picked
+from gml.verbs.shared.planned_call import plannable
 from gml.verbs.shared.recording import described, learned_by, records_keywords
 from gml.verbs.shared.sparse_tables import warn_of_sparse_tables
 
 ALPHA = 0.01
 
 
+@plannable("imap")
 @records_keywords
 @answers_misspelling(TESTS, SCORES)
 def imap(

@@ -15,7 +15,7 @@ from gml.data.columns import Choice
 from gml.data.options import column_name, names_of
 from gml.errors import UsageError, counted, listing, parameter, quote, unknown_name
 from gml.formats.reports.tests import finite, numbers_of, probability
-from gml.independence.base import IndependenceTest, ResultArrays
+from gml.independence.base import CIResult, IndependenceTest, ResultArrays
 from gml.independence.multiplicity import adjusted
 from gml.independence.registry import TESTS
 from gml.progress import reporter
@@ -23,6 +23,7 @@ from gml.resources import require_memory
 from gml.verbs.shared.chosen_methods import DEFAULT_TEST, choose_test, test_of_numbers
 from gml.verbs.shared.data_input import Data, open_data
 from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.planned_call import plannable
 from gml.verbs.shared.sparse_tables import warn_of_sparse_tables
 from gml.verbs.shared.swapped import answers_swapped
 
@@ -66,11 +67,11 @@ class TestReport:
 
     def __iter__(self) -> Iterator[Record]:
         asked = zip(self.questions.each(), self.results, strict=True)
+        tells_why = self._tells_why()
+        position = {name: j for j, name in enumerate(self.test.names)}
         for k, ((x, y, given), result) in enumerate(asked):
-            log_p = result.log_p
-            if self.adjusted is not None and log_p is not None:
-                log_p = float(self.adjusted[k])
-            yield {
+            log_p = self._log_p(k, result)
+            row = {
                 "x": x,
                 "y": y,
                 "given": list(given),
@@ -85,6 +86,21 @@ class TestReport:
                 "verdict": self.test.verdict(result, self.alpha or 0.0, log_p),
                 **(result.details or {}),
             }
+            if tells_why:
+                at = [position[name] for name in (x, y, *given)]
+                row["reason"] = self.test.reason(at[0], at[1], at[2:], result, self.alpha or 0.0)
+            yield row
+
+    def _log_p(self, k: int, result: CIResult) -> float | None:
+        """The logarithm of p that decides."""
+        if self.adjusted is None or result.log_p is None:
+            return result.log_p
+        return float(self.adjusted[k])
+
+    def _tells_why(self) -> bool:
+        """Whether a test is insufficient: rows then have a reason, null for all others."""
+        undecided = self.alpha is not None and self.test.why_undecided(self.alpha) is not None
+        return undecided or not bool(self.results.sufficient.all())
 
     def __getitem__(self, k: int) -> Record:
         if not -len(self) <= k < len(self):
@@ -94,7 +110,10 @@ class TestReport:
     @property
     def verdicts(self) -> set[str]:
         """The verdicts that occur."""
-        return {row["verdict"] for row in self}
+        return {
+            self.test.verdict(result, self.alpha or 0.0, self._log_p(k, result))
+            for k, result in enumerate(self.results)
+        }
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each test."""
@@ -116,6 +135,7 @@ class TestReport:
         return tests_html(self, len(self))
 
 
+@plannable("indtest")
 @answers_swapped("implied")
 @answers_misspelling(TESTS)
 def indtest(

@@ -16,6 +16,7 @@ from gml.errors import (
     CannotAnswer,
     UsageError,
     counted,
+    listing,
     parameter,
     quote,
     require_one_of,
@@ -300,11 +301,17 @@ def _usable(
                 )
         return _Usable(MixtureData(rows, settings), names)
     data = MixtureData(rows, settings)
-    if any(name in _FULL for name in names) and not data.are_independent:
+    if any(name in _FULL for name in names) and not settings.regularise and data.dependent:
+        which = listing(data.dependent)
         if covariance is not None:
-            data.require_independence()
+            raise CannotAnswer(
+                f"the columns {which} are linear functions of one another in these rows, so EEE "
+                f"and VVV have no likelihood; leave one out ({parameter('exclude')}), choose "
+                f"{parameter('covariance', 'VVI')}, or give {parameter('regularise', 0.01)}"
+            )
         reporter().warn(
-            "the columns of numbers are linearly dependent in these rows: EEE and VVV are left out"
+            f"the columns {which} are linear functions of one another in these rows: EEE and VVV "
+            "are left out"
         )
         names = tuple(name for name in names if name not in _FULL)
     return _Usable(data, names)

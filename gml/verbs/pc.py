@@ -34,6 +34,7 @@ from gml.verbs.shared.pc_settings import (
     takes_seed,
 )
 from gml.verbs.shared.picked_tests import tests_picked
+from gml.verbs.shared.planned_call import plannable
 from gml.verbs.shared.recording import described, learned_by, records_keywords
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ def pc(
     seed: int | None = None,
     **options: Any,
 ) -> Averaged: ...
+@plannable("pc")
 @records_keywords
 @answers_misspelling(TESTS)
 def pc(

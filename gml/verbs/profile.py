@@ -62,7 +62,7 @@ def profile(
     [898, 54, 47, 1]
     """
     patterns_of = functools.partial(_patterns, threads) if missing_patterns else None
-    options = replace(options_for(data, reading), missing="available")
+    options = replace(options_for(data, reading, threads=threads), missing="available")
     if not isinstance(data, Dataset | Counter):
         return profile_table(data, options, patterns_of)
     dataset = rows_of(data, options)

@@ -106,7 +106,7 @@ def report(
     require_whole(2, folds=folds)
     inputs = _Inputs()
     table = inputs.path("data", data)
-    options = options_for(table, reading)
+    options = options_for(table, reading, threads=threads)
     require_one_table(table)
     run = CheckRun.of(
         inputs.path("model", model),

@@ -32,6 +32,7 @@ from gml.verbs.shared.em_scores import EM_SCORES, em_requests, em_scored, refuse
 from gml.verbs.shared.graph_input import GivenGraph, GraphLike, declared_columns, given_graph
 from gml.verbs.shared.holdout_input import Splits, splits_of
 from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.planned_call import plannable
 from gml.verbs.shared.result_frames import frame_of, html_of_rows, shown_rows
 from gml.verbs.shared.swapped import answers_swapped
 from gml.verbs.shared.undirected_scores import (
@@ -86,6 +87,7 @@ class ScoreReport(Sequence[ScoredGraph]):
         return html_of_rows(rows_of_graphs(self.graphs, self.rows), ["graph"])
 
 
+@plannable("score")
 @answers_swapped("graphs", "compare_to")
 @answers_misspelling(SCORES)
 def score(
@@ -233,7 +235,6 @@ def score(
         how = {"prior": prior or default_prior(factors), "ess": options.get("ess", 1.0)}
         how["threads"] = threads
         warn_of_different_priors(how["prior"], given, factors)
-        how["n_splits"] = folds
         fitted_graphs = [
             one.dag_of_kinds(counter.variables) if fitted is None else some.graph
             for one, some, fitted in zip(asked, given, factors, strict=True)

@@ -94,7 +94,8 @@ def test_every_command_that_writes_json_is_above(gml):
 
     from gml.cli.main import COMMANDS, cli
 
-    known = {args.split()[0] for args, _ in CASES} | {"profile", "verify"}
+    # A plan looks at some rows only, so that it has no hash of its input.
+    known = {args.split()[0] for args, _ in CASES} | {"plan", "profile", "verify"}
     for name in COMMANDS:
         command = cli.get_command(click.Context(cli), name)
         formats = [p.type.choices for p in command.params if p.name == "format_"]

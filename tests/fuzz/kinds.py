@@ -45,6 +45,7 @@ _TABLE = (
     "average @ --by hc --bootstrap 3 -f json", "average @ --by exact", "average @ --by mrf --bootstrap 3 -f text", "draw --kind matrix @ -o out.svg",
     "draw --kind losses @ graph.dot --folds 3", "draw --kind trace @", "chowliu @ -f html",
     "draw graph.dot --weight mi --data @",
+    "plan pc @ -f json", "plan -f json count @ --pairs -o out.parquet", "score @ graph.dot --dry-run",
     "report @ model.json -o out.html", "rake @ --targets targets.csv -o out.csv", "rake @ --targets targets.csv --missing drop --bounds 0.2,4 --report out.json",
 )  # fmt: skip
 _BATCH = (
@@ -275,6 +276,7 @@ OPTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     ("mixture data.csv --components 2 --em-restarts 2 --name={}", ("class", "kind")),
     ("fit-params data.csv graph.dot --missing em --hidden={}", ("H=2", "a=2")),
+    ("plan {} data.csv", ("pc", "sample", "nonsense")),
     ("impute data.csv model.json --cells={}", ("out.txt", "data.csv")),
     ("glasso numbers.csv --l1={}", ("0", "0.5")),
     ("glasso numbers.csv --gamma={}", ("0", "0.5")),

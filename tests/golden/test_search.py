@@ -93,7 +93,7 @@ def test_searches_are_at_least_as_good_as_bnlearn_hc(data, name, options, bnlear
 def test_documented_climbs(shared, key):
     path, expected = _published(shared, key)
     score = _score(path, "bic")
-    for result in (hill_climb(score, tabu=15, restarts=10), ges(score)):
+    for result in (hill_climb(score, tabu=15, restarts=50), ges(score)):
         assert result.score == pytest.approx(expected["score"], abs=1e-6)
         assert (
             _classes_differ(
@@ -173,5 +173,5 @@ def test_restarts_reach_the_optimum_that_integer_programming_proved(shared, netw
     optimum = expected.get("optimum, 3 parents")
     if network == "alarm":
         optimum = _published(shared, "alarm-opt")[1]
-    found = hill_climb(_score(path, "bic"), tabu=10, restarts=50)
+    found = hill_climb(_score(path, "bic"), tabu=10, restarts=100)
     assert found.score == pytest.approx(optimum, abs=1e-4)

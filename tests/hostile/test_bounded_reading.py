@@ -97,6 +97,41 @@ def test_a_table_is_inflated_in_blocks(watched, tmp_path):
     assert done.peak < 150 * MIB
 
 
+IN_PIECES = """
+import sys
+from dataclasses import replace
+from gml.data.options import reading_options
+from gml.data.pieces import open_pieces
+
+options = replace(reading_options(), threads=int(sys.argv[1]))
+with open_pieces(sys.argv[2], options, piece_bytes=4 << 20) as pieces:
+    rows = sum(piece.n_rows for piece in pieces)
+peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(rows, int(peak.split()[1]) * 1024)
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("path", ["e.csv.gz", "-"])
+def test_memory_for_pieces_does_not_grow_with_the_table(tmp_path, threads, path):
+    def peak(n_mib):
+        raw = _bomb("gz", n_mib, b"x,y\n" * (MIB // 4), b"a,b\n")
+        (tmp_path / "e.csv.gz").write_bytes(raw)
+        with (tmp_path / "e.csv.gz").open("rb") as given:
+            done = subprocess.run(
+                [sys.executable, "-c", IN_PIECES, str(threads), path],
+                stdin=given,
+                capture_output=True,
+                check=True,
+            )
+        rows, found = map(int, done.stdout.split())
+        assert rows == n_mib * MIB // 4
+        return found
+
+    # All cells of the longer one take 150 MiB.
+    assert peak(300) - peak(20) < 24 * MIB
+
+
 def test_rows_beyond_the_budget_are_refused(watched, tmp_path):
     (tmp_path / "e.csv.zst").write_bytes(_bomb("zst", 400, b"x,y\n" * (MIB // 4), b"a,b\n"))
     done = watched("chowliu", "e.csv.zst", "--max-memory", "1M")

@@ -16,9 +16,11 @@ import pytest
 
 from gml import kernel
 from gml.counts.memory import MemoryCounter
+from gml.data.cells import cell_pieces
 from gml.data.dataset import Dataset, Variable
 from gml.independence.registry import TESTS
 from gml.kernel import _kernel, reference
+from gml.kernel.layout import CODES8, NUMBERS, ColumnSpec, CsvDialect
 from gml.kernel.pool import in_order
 from gml.learners.bootstrap import learn_replicates
 from gml.progress import Deadline
@@ -220,6 +222,39 @@ def test_a_signal_ends_endless_replicates(signalled, threads):
 
     with pytest.raises(Ended):
         learn_replicates(learn, [_dataset()] * 1000, threads=threads)
+    _wait_for_threads()
+
+
+class _Endless:
+    """Rows without an end."""
+
+    size = None
+
+    def readinto(self, buffer):
+        rows = b"a,1\n" * (len(buffer) // 4) or b"\n"
+        buffer[: len(rows)] = rows
+        return len(rows)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("active", [_kernel, reference])
+def test_a_signal_ends_reading(signalled, active, threads, monkeypatch):
+    monkeypatch.setattr(kernel, "_loaded", active)
+    specs = [ColumnSpec(CODES8), ColumnSpec(NUMBERS)]
+    how = {"piece_bytes": 1 << 20, "threads": threads}
+    with pytest.raises(Ended):
+        for _ in cell_pieces(_Endless(), b"", 2, specs, CsvDialect(",", ".", ()), **how):
+            pass
+    _wait_for_threads()
+
+
+def test_a_reader_that_is_left_alone_ends_its_threads():
+    specs = [ColumnSpec(CODES8)] * 2
+    how = {"piece_bytes": 1 << 20, "threads": 2}
+    pieces = cell_pieces(_Endless(), b"", 2, specs, CsvDialect(",", ".", ()), **how)
+    assert next(islice(pieces, 3, None)).n_rows
+    assert _pool_threads()
+    pieces.close()
     _wait_for_threads()
 
 

@@ -58,6 +58,7 @@ CALLS = {
         "d.csv --levels schema.json --knowledge known.json",
         {**GRAPH, "--sepsets": "out.csv", "--test-log": "out.jsonl"},
     ),
+    "plan": ("pc d.csv --levels schema.json", REPORT),
     "profile": ("d.csv --levels schema.json", GRAPH),
     "query": ("model.json --batch rows.csv --predict a", {**REPORT, "--metrics": "out.json"}),
     "rake": (

@@ -50,9 +50,10 @@ KERNELS = pytest.mark.parametrize("kernel", [compiled, reference], ids=["compile
 PLAIN = CsvDialect(",", ".", ("", "NA"))
 
 
-def pieces_of(kernel, source, specs, dialect, piece_bytes, start=b""):
+def pieces_of(kernel, source, specs, dialect, piece_bytes, start=b"", threads=1):
     with patch("gml.kernel._loaded", kernel):
-        return list(cell_pieces(source, start, 2, specs, dialect, piece_bytes=piece_bytes))
+        how = {"piece_bytes": piece_bytes, "threads": threads}
+        return list(cell_pieces(source, start, 2, specs, dialect, **how))
 
 
 def joined(pieces, decimal):
@@ -85,9 +86,9 @@ def joined_column(parts, decimal):
     return CsvColumn(kind, labels, np.concatenate(cells))
 
 
-def outcome_in_pieces(kernel, source, specs, dialect, piece_bytes, start=b""):
+def outcome_in_pieces(kernel, source, specs, dialect, piece_bytes, start=b"", threads=1):
     try:
-        pieces = pieces_of(kernel, source, specs, dialect, piece_bytes, start)
+        pieces = pieces_of(kernel, source, specs, dialect, piece_bytes, start, threads)
     except CsvProblem as problem:
         return ("problem", *problem.args)
     return comparable(joined(pieces, dialect.decimal))

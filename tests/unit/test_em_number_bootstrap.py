@@ -18,7 +18,7 @@ from tests.mixed_networks import random_mixed
 from tests.numbers_with_holes import with_holes
 
 ONE_START = EmSettings(restarts=1, information=False)
-CLIMB = {"off_boundary": 1e-3, "never_expected": 1e-6, "most_steps": 5000, "deadline": Deadline()}
+CLIMB = {"most_steps": 5000, "deadline": Deadline()}
 
 
 def lines_of(cpd):

@@ -563,6 +563,20 @@ def test_intervals_of_many_complete_rows_are_those_of_the_closed_form():
             np.testing.assert_allclose((mine - theirs) / width[..., None], 0, atol=0.05)
 
 
+def test_regressions_of_few_complete_rows_have_the_intervals_of_the_closed_form():
+    """Student's t and χ², not the normal distribution."""
+    rng = np.random.default_rng(27)
+    table = rng.normal(size=(9, 2)) @ np.array([[1.0, 0.8], [0.0, 0.6]])
+    graph = gml.Graph.from_edges(["a", "b"], [("a", "-->", "b")])
+    given = {"hidden": {}, "alpha": None, "regression_prior": None, "settings": ONE_START}
+    found = fit_numbers(graph, numbers(table), intervals=0.95, **given).net
+    wanted = gml.fit(numbers(table), graph, intervals=0.95)
+    for name in "ab":
+        np.testing.assert_allclose(
+            found.cpd(name).intervals, wanted.cpd(name).intervals, rtol=1e-5, atol=1e-6
+        )
+
+
 def test_intervals_are_wider_where_values_are_missing_and_refused_where_all_is_open():
     rng = np.random.default_rng(26)
     table = rng.normal(size=(400, 2)) @ np.array([[1.0, 0.8], [0.0, 0.6]]) + 1e6

@@ -264,3 +264,30 @@ def test_a_row_of_probability_zero_has_the_line_that_it_has_in_the_file(tmp_path
     impossible = np.array([0.5, 0.5, 1.0, 0.0, 1.0, 0.0])
     with pytest.raises(CannotAnswer, match="line 4 has probability 0 in this model"):
         problem.expect(impossible)
+
+
+@pytest.mark.parametrize("weight", [1e-7, 1e-3, 1e6])
+def test_what_is_missing_does_not_depend_on_what_rows_weigh(weight):
+    frame = holes(200, seed=4).assign(w=1.0)
+    options = {"missing": "em", "intervals": 0.95, "weights_fractional": "w", **FEW}
+    one = gml.fit(frame, CHAIN, **options)
+    other = gml.fit(frame.assign(w=weight), CHAIN, **options)
+    for name in "abc":
+        np.testing.assert_allclose(other.cpt(name).table, one.cpt(name).table, rtol=1e-6)
+        bounds = other.cpt(name).intervals
+        assert np.isfinite(bounds).all()
+        assert (bounds[..., 0] <= one.cpt(name).table).all()
+        assert (bounds[..., 1] >= one.cpt(name).table).all()
+        missing = [net.learning["em"]["missing_information"][name] for net in (one, other)]
+        assert missing[1] == pytest.approx(missing[0], rel=1e-6)
+
+
+def test_constants_tell_nothing_of_a_hidden_node():
+    frame = pd.DataFrame({name: ["u"] * 20 for name in "abc"})
+    with pytest.warns(GmlWarning) as said:
+        net = gml.fit(frame, CLASSES, hidden={"H": 3}, **FEW)
+    assert (net.learning["em"]["rank"], net.learning["em"]["parameters"]) == (0, 2)
+    messages = [str(one.message) for one in said]
+    assert any("the data tell 0 of its 2 parameters" in message for message in messages)
+    # A table of one level is certain, not unknown.
+    assert not any("never seen" in message for message in messages)

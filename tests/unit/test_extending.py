@@ -266,7 +266,8 @@ def test_scores_without_a_ceiling_are_named_where_it_matters():
     assert scores_without_ceilings() == [name for name in SCORES if is_slow(name)]
     said = " ".join(run("exact", "--help").output.split())
     assert (
-        "fnml, qnml, bge, loglik-cg, aic-cg, bic-cg, nal, pnal and kernel every set of parents"
+        "fnml, qnml, bge, loglik-cg, aic-cg, bic-cg, bic-glm, nal, pnal and kernel every set of "
+        "parents"
         in said
     )
 

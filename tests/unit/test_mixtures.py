@@ -388,6 +388,10 @@ def test_held_out_rows_are_those_of_other_folds():
         ((2, 2, 2, 2), 3, 13),
         ((3, 3, 3), 2, 13),
         ((2,) * 7, 3, 23),
+        # Constants tell nothing of classes, and what is left of their sums is rounding.
+        ((1, 1, 1), 3, 0),
+        ((1, 2, 2), 3, 3),
+        ((1, 2, 2, 2, 2, 2), 3, 17),
     ],
 )
 def test_ranks(sizes, n_classes, rank):
@@ -397,13 +401,30 @@ def test_ranks(sizes, n_classes, rank):
     assert generic_rank(labels, n_classes) == rank
 
 
+def test_covariances_that_hardly_any_row_sees_whole_are_discarded_and_named():
+    rng = np.random.default_rng(3)
+    numbers = 0.99**0.5 * rng.normal(size=(100, 1)) + 0.1 * rng.normal(size=(100, 5))
+    numbers[rng.random(numbers.shape) < 0.6] = np.nan
+    rows = gml.Dataset(tuple(gml.Variable(name, None) for name in "abcde"), tuple(numbers.T.copy()))
+    with pytest.warns(gml.GmlWarning) as said:
+        found = gml.mixture(rows, components="1..2", em_restarts=2)
+    (warning,) = [str(one.message) for one in said if "discarded" in str(one.message)]
+    assert "1 EEE: a class of" in warning and "classes that share a covariance" in warning
+    assert "`regularise=0.01` gives mixtures without an end one" in warning
+    fits = {(fit.n_classes, fit.covariance): fit for fit in found.fits}
+    assert fits[1, "EEE"].parameters is None and len(fits[1, "EEE"].discarded) == 1
+    assert fits[2, "VVI"].log_likelihood is not None
+    blurred = gml.mixture(rows, components=1, covariance="EEE", regularise=0.01)
+    assert blurred.chosen.log_likelihood > fits[1, "EEI"].log_likelihood
+
+
 def test_bad_tables():
     frame = table(15, rows=30)
     with pytest.raises(DataError, match="'u' has the same number in all rows"):
         gml.mixture(read(frame.assign(u=3.0)), components=2)
     with pytest.raises(DataError, match="'u' is wholly missing"):
         gml.mixture(read(frame.assign(u=np.nan)), components=2)
-    with pytest.raises(CannotAnswer, match="linearly dependent"):
+    with pytest.raises(CannotAnswer, match="'u', 'v', 'w' are linear functions of one"):
         gml.mixture(read(frame.assign(w=frame.u + frame.v)), components=2, covariance="VVV")
     with pytest.warns(gml.GmlWarning, match="EEE and VVV are left out"):
         found = gml.mixture(read(frame.assign(w=frame.u + frame.v)), components=2, em_restarts=2)

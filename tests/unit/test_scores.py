@@ -273,6 +273,7 @@ def test_the_command_line_knows_every_score():
     assert named.split(", ") == list(gml.SCORES)
     assert [n for n in gml.SCORES if not gml.SCORES[n].equivalent] == [
         *OTHERS,
+        "bic-glm",
         "nal",
         "pnal",
         "kernel",

@@ -25,6 +25,7 @@ from gml.cli.shared.output import GraphOutput, ReportOutput
 from gml.cli.shared.output_options import graph_output
 from gml.cli.shared.parameter_types import OutputFile
 from gml.cli.shared.pc_options import pc_options
+from gml.cli.shared.planning import dry_run_option
 from gml.cli.shared.score_options import score_options
 from gml.cli.shared.search_options import restart_options, tabu_option
 from gml.cli.shared.structure_options import structure_options
@@ -104,6 +105,7 @@ from gml.verbs.shared.structure_names import STRUCTURES_AVERAGED
 @safe_csv_option
 @max_seconds_option
 @graph_output
+@dry_run_option
 @common_options
 def command(
     data: DataRequest,

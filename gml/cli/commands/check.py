@@ -14,6 +14,7 @@ from gml.cli.shared.common_options import alpha_option, common_options, seed_opt
 from gml.cli.shared.data_options import DeliveriesRequest, deliveries_options
 from gml.cli.shared.numbers import WholeRange
 from gml.cli.shared.parameter_types import OutputFile, name_list_option
+from gml.cli.shared.planning import dry_run_option
 from gml.cli.shared.run import claim_input, run_ledger
 from gml.cli.shared.settings import ConfiguredCommand, settings_file
 from gml.errors import GmlError, UsageError, with_flags
@@ -135,6 +136,7 @@ def _refuse(problem: str | None, ctx: click.Context, param: click.Parameter) -> 
 )
 @seed_option
 @check_output
+@dry_run_option
 @common_options
 def command(
     data: DeliveriesRequest,

@@ -14,6 +14,7 @@ from gml.cli.shared.declared_options import click_option
 from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.output import GraphOutput
 from gml.cli.shared.output_options import graph_output
+from gml.cli.shared.planning import dry_run_option
 
 
 @click.command(
@@ -54,6 +55,7 @@ from gml.cli.shared.output_options import graph_output
     ),
 )
 @graph_output
+@dry_run_option
 @common_options
 def command(data: DataRequest, keywords: dict[str, Any], out: GraphOutput) -> None:
     """Learn the maximum-likelihood tree of DATA (Chow & Liu 1968).

@@ -9,6 +9,7 @@ from gml.cli.shared.common_options import common_options
 from gml.cli.shared.data_options import DataRequest, data_options
 from gml.cli.shared.output import CountFileOutput
 from gml.cli.shared.output_options import count_file_output
+from gml.cli.shared.planning import dry_run_option
 from gml.cli.shared.run import claim_input
 
 
@@ -49,6 +50,7 @@ from gml.cli.shared.run import claim_input
     help="Count the sets listed in a file, one per line: A,B,C.",
 )
 @count_file_output
+@dry_run_option
 @common_options
 def command(
     data: DataRequest,

@@ -13,6 +13,7 @@ from gml.cli.shared.data_options import DataRequest, fitting_data_options
 from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.output import GraphOrReport
 from gml.cli.shared.output_options import graph_or_report_output
+from gml.cli.shared.planning import dry_run_option
 from gml.cli.shared.run import claim_input
 from gml.cli.shared.search_options import search_options
 
@@ -63,6 +64,7 @@ score higher than the optimum.
     click.option("--cpdag", is_flag=True, help="Write the equivalence class of the DAG instead.")
 )
 @graph_or_report_output
+@dry_run_option
 @common_options
 def command(
     data: DataRequest,

@@ -23,6 +23,7 @@ from gml.cli.shared.numbers import RealRange, WholeRange
 from gml.cli.shared.output import ModelOutput
 from gml.cli.shared.output_options import model_output
 from gml.cli.shared.parameter_types import OutputFile
+from gml.cli.shared.planning import dry_run_option
 from gml.cli.shared.run import claim_input, plan_output
 from gml.errors import quote
 from gml.parameters import ESS, PRIOR_ROWS
@@ -122,6 +123,7 @@ from gml.path_kinds import is_folder
     ),
 )
 @model_output
+@dry_run_option
 @common_options
 def command(
     data: DataRequest,

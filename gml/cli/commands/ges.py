@@ -13,7 +13,13 @@ from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.output import GraphOutput
 from gml.cli.shared.output_options import graph_output
 from gml.cli.shared.parameter_types import NameList
-from gml.cli.shared.search_options import Tracing, restart_options, search_options, trace_option
+from gml.cli.shared.planning import dry_run_option
+from gml.cli.shared.search_options import (
+    Tracing,
+    greedy_search_options,
+    restart_options,
+    trace_option,
+)
 
 
 @click.command(
@@ -31,7 +37,7 @@ from gml.cli.shared.search_options import Tracing, restart_options, search_optio
     "Exit code 5: stopped by --max-seconds; the best graph so far was written.",
 )
 @em_data_options
-@search_options
+@greedy_search_options
 @keyword_options(
     click.option(
         "--phases",
@@ -52,6 +58,7 @@ from gml.cli.shared.search_options import Tracing, restart_options, search_optio
 @keyword_options(seed_option)
 @trace_option
 @graph_output
+@dry_run_option
 @common_options
 def command(
     data: DataRequest,

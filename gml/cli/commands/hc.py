@@ -12,11 +12,12 @@ from gml.cli.shared.data_options import DataRequest, em_data_options
 from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.output import GraphOutput
 from gml.cli.shared.output_options import graph_output
+from gml.cli.shared.planning import dry_run_option
 from gml.cli.shared.run import claim_input
 from gml.cli.shared.search_options import (
     Tracing,
+    greedy_search_options,
     restart_options,
-    search_options,
     tabu_option,
     trace_option,
 )
@@ -36,7 +37,7 @@ from gml.cli.shared.search_options import (
     "Exit code 5: stopped by --max-seconds; the best graph so far was written.",
 )
 @em_data_options
-@search_options
+@greedy_search_options
 @tabu_option
 @restart_options
 @click.option(
@@ -48,6 +49,7 @@ from gml.cli.shared.search_options import (
 )
 @trace_option
 @graph_output
+@dry_run_option
 @common_options
 def command(
     data: DataRequest,

@@ -21,6 +21,7 @@ from gml.cli.shared.numbers import WholeRange
 from gml.cli.shared.output import GraphOutput
 from gml.cli.shared.output_options import graph_output
 from gml.cli.shared.parameter_types import NameList
+from gml.cli.shared.planning import dry_run_option
 from gml.cli.shared.score_options import score_instead_options
 from gml.cli.shared.test_options import test_options
 
@@ -51,6 +52,7 @@ from gml.cli.shared.test_options import test_options
 @knowledge_options
 @max_seconds_option
 @graph_output
+@dry_run_option
 @common_options
 def command(
     data: DataRequest, keywords: dict[str, Any], order: tuple[str, ...], out: GraphOutput

@@ -14,6 +14,7 @@ from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.output import ReportOutput
 from gml.cli.shared.output_options import report_output
 from gml.cli.shared.parameter_types import name_list_option
+from gml.cli.shared.planning import dry_run_option
 from gml.cli.shared.run import claim_input
 from gml.cli.shared.test_options import test_options
 
@@ -61,6 +62,7 @@ from gml.cli.shared.test_options import test_options
     help="Exit 1 if a verdict differs from this, 4 if the data cannot tell.",
 )
 @report_output
+@dry_run_option
 @common_options
 def command(
     data: DataRequest, keywords: dict[str, Any], expect: str | None, out: ReportOutput

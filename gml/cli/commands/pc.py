@@ -20,6 +20,7 @@ from gml.cli.shared.output import GraphOutput, ReportOutput
 from gml.cli.shared.output_options import graph_output
 from gml.cli.shared.parameter_types import OutputFile
 from gml.cli.shared.pc_options import pc_options
+from gml.cli.shared.planning import dry_run_option
 from gml.errors import UsageError
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
 )
 @max_seconds_option
 @graph_output
+@dry_run_option
 @common_options
 def command(
     data: DataRequest,

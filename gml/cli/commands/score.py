@@ -14,6 +14,7 @@ from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.numbers import Real, WholeRange
 from gml.cli.shared.output import ScoreOutput
 from gml.cli.shared.output_options import score_output
+from gml.cli.shared.planning import dry_run_option
 from gml.cli.shared.run import claim_input
 from gml.cli.shared.score_options import score_options
 
@@ -75,6 +76,7 @@ from gml.cli.shared.score_options import score_options
 @em_options
 @max_seconds_option
 @score_output
+@dry_run_option
 @common_options
 def command(
     data: DataRequest, graph_paths: tuple[str, ...], keywords: dict[str, Any], out: ScoreOutput

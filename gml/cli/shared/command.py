@@ -8,6 +8,7 @@ import click
 
 from gml.cli.shared.option_groups import HEADINGS, RUN, heading_of
 from gml.errors import DataError
+from gml.verbs.shared.planned_call import PlannedCall
 from gml.verbs.shared.swapped import SwappedArguments
 
 
@@ -43,9 +44,13 @@ class Command(click.Command):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; if arguments were mixed up, say how they should stand."""
+        """Run the command, or plan it; if arguments were mixed up, say how they should stand."""
         try:
             return super().invoke(ctx)
+        except PlannedCall as call:
+            from gml.cli.shared.planning import write_planned
+
+            return write_planned(call, ctx)
         except SwappedArguments as error:
             from gml.cli.shared.guesses import in_right_order
 

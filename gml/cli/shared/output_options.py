@@ -142,6 +142,14 @@ def score_output(function: Function) -> Function:
     return _output(function, ScoreOutput, REPORT_SUFFIXES)
 
 
+def plan_output(function: Function) -> Function:
+    """-o and -f for plans, injected as `out`."""
+    from gml.cli.shared.planning import PlanOutput
+    from gml.formats.suffixes import REPORT_SUFFIXES
+
+    return _output(function, PlanOutput, REPORT_SUFFIXES)
+
+
 def comparison_output(function: Function) -> Function:
     """-o and -f for compared graphs, injected as `out`."""
     from gml.formats.suffixes import REPORT_SUFFIXES

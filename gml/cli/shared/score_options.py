@@ -8,7 +8,15 @@ from typing import Any, TypeVar
 
 import click
 
-from gml import EDGE_PENALTY, SCORES, SEARCH_SCORES, check_score_options, check_scores
+from gml import (
+    EDGE_PENALTY,
+    EITHER,
+    RIVALS,
+    SCORES,
+    SEARCH_SCORES,
+    check_score_options,
+    check_scores,
+)
 from gml.cli.shared.declared_options import click_option
 from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.option_groups import SCORE
@@ -32,21 +40,23 @@ def score_options(
     several: bool = True,
     show_default: str = "bic; bic-g for numbers, bic-dg for both",
     shared: Mapping[str, Entry] | None = None,
+    either: bool = False,
 ) -> Callable[[Function], Function]:
     """--score and what belongs to it, injected in `keywords`; one score unless `several`.
 
     By default the library chooses by the columns. Entries of `shared` use options of the same names
     too; where there are none, options that mean nothing to the scores are refused at once, before
-    what computes is loaded.
+    what computes is loaded. With `either`, the score may be left to a search by each of two.
     """
+    rule = f" Or {EITHER}: the better of the graphs by {' and '.join(RIVALS)}." if either else ""
     options = [
         click.option(
             "--score",
             "names",
-            type=NameList(SCORES),
+            type=NameList([*SCORES, EITHER] if either else SCORES),
             show_default=show_default,
             metavar="NAMES" if several else "NAME",
-            help=f"{'One or more' if several else 'One'} of {_known_scores()}.",
+            help=f"{'One or more' if several else 'One'} of {_known_scores()}.{rule}",
         )
     ]
     for name, option in options_of(SCORES).items():
@@ -68,6 +78,8 @@ def score_options(
                 given = [name for name in keywords if name in of_scores]
                 if names is None:
                     check_score_options([*SEARCH_SCORES.values()], given)
+                elif either and names == (EITHER,):
+                    check_score_options(RIVALS, given)
                 else:
                     check_scores(names, given)
             return function(*args, keywords=keywords, **kwargs)

@@ -60,8 +60,16 @@ restart_options = keyword_options(
 
 def search_options(function: Function) -> Function:
     """The score, --max-parents, knowledge and --max-seconds, injected in `keywords`."""
-    limited = max_parents_option(knowledge_options(max_seconds_option(function)))
-    return score_options(several=False)(limited)
+    return _limits(score_options(several=False), function)
+
+
+def greedy_search_options(function: Function) -> Function:
+    """The same for a search that may be tried by each of two scores."""
+    return _limits(score_options(several=False, either=True), function)
+
+
+def _limits(scored: Callable[[Function], Function], function: Function) -> Function:
+    return scored(max_parents_option(knowledge_options(max_seconds_option(function))))
 
 
 @under(OUTPUT)

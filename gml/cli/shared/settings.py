@@ -44,7 +44,7 @@ from gml.progress import StderrReporter
 
 _OWN_FILE, _SHARED_FILE = "gml.toml", "pyproject.toml"
 # Options that say where the settings are, or that are needed before they are read.
-_NOT_CONFIGURED = {"config", "no-config", "debug", "help", "version"}
+_NOT_CONFIGURED = {"config", "no-config", "debug", "dry-run", "help", "version"}
 
 
 class ConfiguredCommand(Command):

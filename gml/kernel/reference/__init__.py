@@ -23,7 +23,11 @@ from gml.kernel.reference.gram import (
     squared_distances,
 )
 from gml.kernel.reference.missing_parts import missing_parts
-from gml.kernel.reference.mixture_rows import mixture_rows
+from gml.kernel.reference.mixture_rows import (
+    latent_class_rows,
+    latent_class_tables,
+    mixture_rows,
+)
 from gml.kernel.reference.order_search import OrderSearch, improve_order, losses_to_go
 from gml.kernel.reference.orders import OrderChain, log_sum_sets, sum_orders
 from gml.kernel.reference.pair_sums import pair_sums
@@ -87,6 +91,8 @@ __all__ = [
     "grow_sets",
     "improve_order",
     "information_loss_draws",
+    "latent_class_rows",
+    "latent_class_tables",
     "log_bayes_factor",
     "log_chi2_upper",
     "log_regret",

@@ -143,6 +143,27 @@ class _Column:
         self.cells = []
         return None
 
+    def catch_up(self, leader: _Column) -> None:
+        """Forget cells and labels, and begin with those that another column has."""
+        self.kind = leader.kind
+        self.codes = dict(leader.codes)
+        self.cells = []
+
+    def can_absorb(self, chunk: _Column) -> bool:
+        """Whether the cells of a chunk can be taken over as they are, but for their codes."""
+        if self.kind != chunk.kind:
+            return False
+        new = sum(label not in self.codes for label in chunk.codes)
+        return not new or len(self.codes) + new <= self.spec.max_levels
+
+    def absorb(self, chunk: _Column) -> None:
+        """Take over the cells of a chunk."""
+        if self.kind != CODES8:
+            self.cells += chunk.cells
+            return
+        known = [self.codes.setdefault(label, len(self.codes)) for label in chunk.codes]
+        self.cells += [_MISSING if cell == _MISSING else known[int(cell)] for cell in chunk.cells]
+
     def take(self) -> CsvColumn:
         """Return the cells since the last time in the kernel's form."""
         kind = self._final_kind()
@@ -158,10 +179,17 @@ class _Column:
 
     def _final_kind(self) -> int:
         """Return the kind of the kernel's cells, which are as wide as the labels need."""
-        if self.kind != CODES8:
-            return self.kind
-        n_labels = len(self.codes)
-        return CODES8 if n_labels <= 255 else CODES16 if n_labels <= 65535 else CODES32
+        return _kind(self.kind, len(self.codes))
+
+    def kind_with(self, chunk: _Column) -> int:
+        """Return what that would be with the labels of a chunk on top."""
+        return _kind(self.kind, len(self.codes.keys() | chunk.codes.keys()))
+
+
+def _kind(kind: int, n_labels: int) -> int:
+    if kind != CODES8:
+        return kind
+    return CODES8 if n_labels <= 255 else CODES16 if n_labels <= 65535 else CODES32
 
 
 class CsvReader:
@@ -171,6 +199,7 @@ class CsvReader:
         self._columns = [_Column(spec, dialect) for spec in columns]
         self._dialect = dialect
         self._line = self._line_taken = first_line
+        self._failed = False
         self.n_rows = 0
 
     def expect(self, n_rows: int) -> None:
@@ -182,6 +211,7 @@ class CsvReader:
         What was not read comes again at the start of the next block. `final` says that no more
         bytes follow. The first thing that is wrong is raised as a CsvProblem, and ends the reader.
         """
+        self._failed = True
         text = bytes(block[:size]).decode("latin-1")
         # A CR at the very end may be half of a CRLF, a line without an end half of a line.
         end = size if final else max(text.rfind("\n"), text.rfind("\r", 0, size - 1)) + 1
@@ -204,7 +234,35 @@ class CsvReader:
         most = self._dialect.record_limit + 2 * self._dialect.field_limit + 2
         if size - characters > most:
             raise CsvProblem(RECORD_TOO_LONG, self._line, 0, 0, b"")
+        self._failed = False
         return characters
+
+    def catch_up(self, leader: CsvReader) -> None:
+        """Make ready for a chunk: without rows, with the labels and kinds of another reader."""
+        self.n_rows = self._line = 0
+        self._failed = False
+        for column, led in zip(self._columns, leader._columns, strict=True):
+            column.catch_up(led)
+
+    def absorb(self, chunk: CsvReader) -> bool:
+        """Take over the rows of a chunk that begins where this reader is.
+
+        Returns whether that was possible; if not, the chunk is still to be fed to this reader.
+        """
+        pairs = list(zip(self._columns, chunk._columns, strict=True))
+        if chunk._failed or not all(led.can_absorb(column) for led, column in pairs):
+            return False
+        limit = self._dialect.cells_limit
+        if limit is not None:
+            # Columns may have become wider: the first row that is too much is found by reading.
+            row_bytes = sum(CELL_BYTES[led.kind_with(column)] for led, column in pairs)
+            if (self.n_rows + chunk.n_rows) * row_bytes > limit:
+                return False
+        for led, column in pairs:
+            led.absorb(column)
+        self.n_rows += chunk.n_rows
+        self._line += chunk._line
+        return True
 
     def _limit_cells(self) -> None:
         limit = self._dialect.cells_limit

@@ -89,7 +89,7 @@ static int is_missing(const csv_reader *reader, const unsigned char *text, size_
     return 0;
 }
 
-static size_t cell_size(int kind)
+size_t csv_cell_size(int kind)
 {
     switch (kind) {
     case CSV_CODES8:
@@ -105,10 +105,10 @@ static size_t cell_size(int kind)
     }
 }
 
-static void set_kind(csv_reader *reader, csv_column *column, int kind)
+void csv_set_kind(csv_reader *reader, csv_column *column, int kind)
 {
-    reader->row_bytes += cell_size(kind);
-    reader->row_bytes -= cell_size(column->kind);
+    reader->row_bytes += csv_cell_size(kind);
+    reader->row_bytes -= csv_cell_size(column->kind);
     column->kind = kind;
 }
 
@@ -131,7 +131,7 @@ int csv_set_column(csv_reader *reader, size_t j, int kind, uint32_t max_labels, 
                    int numbers_on_overflow, int counts)
 {
     csv_column *column = &reader->columns[j];
-    set_kind(reader, column, kind);
+    csv_set_kind(reader, column, kind);
     column->max_labels = max_labels;
     column->closed = closed;
     column->numbers_on_overflow = numbers_on_overflow;
@@ -169,7 +169,8 @@ static int insert_label(csv_column *column, const unsigned char *text, size_t le
 {
     if (2 * (column->n_used + 1) > column->n_slots && !rehash(column))
         return 0;
-    if (column->text_size + length > column->text_capacity) {
+    /* Keys are made of 16 bytes, wherever a label ends. */
+    if (column->text_size + length + 16 > column->text_capacity) {
         size_t capacity = 2 * column->text_capacity + length + 64;
         unsigned char *grown = realloc(column->text, capacity);
         if (grown == NULL)
@@ -187,7 +188,7 @@ static int insert_label(csv_column *column, const unsigned char *text, size_t le
     return 1;
 }
 
-static int append_level(csv_column *column, const unsigned char *text, size_t length)
+int csv_append_level(csv_column *column, const unsigned char *text, size_t length)
 {
     if (column->n_labels == column->ends_capacity) {
         size_t capacity = 2 * column->ends_capacity + 16;
@@ -226,7 +227,7 @@ int csv_reserve(csv_reader *reader, size_t capacity)
        nothing: the peak stays at the size of the data. */
     for (size_t j = 0; j < reader->n_columns; j++) {
         csv_column *column = &reader->columns[j];
-        size_t size = cell_size(column->kind);
+        size_t size = csv_cell_size(column->kind);
         if (size == 0)
             continue;
         void *grown = realloc(column->cells, capacity * size);
@@ -257,11 +258,10 @@ static uint32_t code_at(const csv_column *column, size_t i)
     return ((uint32_t *)column->cells)[i];
 }
 
-/* Give the codes of a column the next larger kind of cell. */
-static int widen(csv_reader *reader, csv_column *column)
+int csv_widen(csv_reader *reader, csv_column *column)
 {
     int kind = column->kind == CSV_CODES8 ? CSV_CODES16 : CSV_CODES32;
-    void *wide = malloc((reader->row_capacity ? reader->row_capacity : 1) * cell_size(kind));
+    void *wide = malloc((reader->row_capacity ? reader->row_capacity : 1) * csv_cell_size(kind));
     if (wide == NULL)
         return 0;
     for (size_t i = 0; i < reader->n_rows; i++)
@@ -271,12 +271,11 @@ static int widen(csv_reader *reader, csv_column *column)
             ((uint32_t *)wide)[i] = code_at(column, i);
     free(column->cells);
     column->cells = wide;
-    set_kind(reader, column, kind);
+    csv_set_kind(reader, column, kind);
     return 1;
 }
 
-/* Whether the cells of a column are too narrow for the code of one more label. */
-static int is_full(const csv_column *column)
+int csv_is_full(const csv_column *column)
 {
     return (column->kind == CSV_CODES8 && column->n_labels == 255) ||
            (column->kind == CSV_CODES16 && column->n_labels == CSV_MISSING);
@@ -306,7 +305,7 @@ static int turn_into_numbers(csv_reader *reader, csv_column *column)
     free(values);
     free(column->cells);
     column->cells = cells;
-    set_kind(reader, column, CSV_NUMBERS);
+    csv_set_kind(reader, column, CSV_NUMBERS);
     return 1;
 }
 
@@ -314,7 +313,7 @@ static void give_up_column(csv_reader *reader, csv_column *column)
 {
     free(column->cells);
     column->cells = NULL;
-    set_kind(reader, column, CSV_OVERFLOW);
+    csv_set_kind(reader, column, CSV_OVERFLOW);
 }
 
 int csv_store_number(csv_reader *reader, size_t j, const unsigned char *text, size_t length)
@@ -363,9 +362,9 @@ int csv_store_new_label(csv_reader *reader, size_t j, const unsigned char *text,
         give_up_column(reader, column);
         return 1;
     }
-    if (is_full(column) && !widen(reader, column))
+    if (csv_is_full(column) && !csv_widen(reader, column))
         return csv_fail(reader, CSV_NO_MEMORY, j, NULL, 0);
-    if (!append_level(column, text, length))
+    if (!csv_append_level(column, text, length))
         return csv_fail(reader, CSV_NO_MEMORY, j, NULL, 0);
     csv_store_code(reader, column, column->n_labels - 1);
     return 1;
@@ -374,15 +373,15 @@ int csv_store_new_label(csv_reader *reader, size_t j, const unsigned char *text,
 int csv_declare(csv_reader *reader, size_t j, const unsigned char *label, size_t length)
 {
     csv_column *column = &reader->columns[j];
-    if (is_full(column))
-        set_kind(reader, column, column->kind == CSV_CODES8 ? CSV_CODES16 : CSV_CODES32);
+    if (csv_is_full(column))
+        csv_set_kind(reader, column, column->kind == CSV_CODES8 ? CSV_CODES16 : CSV_CODES32);
     /* label_key reads up to 16 bytes: copy into slack. */
     unsigned char *padded = calloc(1, length + 16);
     if (padded == NULL)
         return 0;
     if (length)
         memcpy(padded, label, length);
-    int done = append_level(column, padded, length);
+    int done = csv_append_level(column, padded, length);
     free(padded);
     return done;
 }
@@ -391,7 +390,7 @@ int csv_finish(csv_reader *reader)
 {
     for (size_t j = 0; j < reader->n_columns; j++) {
         csv_column *column = &reader->columns[j];
-        size_t size = cell_size(column->kind);
+        size_t size = csv_cell_size(column->kind);
         if (size == 0 || reader->n_rows == reader->row_capacity)
             continue;
         void *fitted = realloc(column->cells, (reader->n_rows ? reader->n_rows : 1) * size);

@@ -21,6 +21,20 @@ int csv_fail(csv_reader *reader, int status, size_t column, const unsigned char 
 /* Room for more rows; 0 without memory. */
 int csv_grow_rows(csv_reader *reader);
 
+/* Bytes of a cell. */
+size_t csv_cell_size(int kind);
+
+void csv_set_kind(csv_reader *reader, csv_column *column, int kind);
+
+/* Whether the cells of a column are too narrow for the code of one more label. */
+int csv_is_full(const csv_column *column);
+
+/* Give the codes of a column the next larger kind of cell; 0 without memory. */
+int csv_widen(csv_reader *reader, csv_column *column);
+
+/* Add a label, 16 bytes behind whose end must be readable; 0 without memory. */
+int csv_append_level(csv_column *column, const unsigned char *text, size_t length);
+
 /* A label that the column has not seen yet. */
 int csv_store_new_label(csv_reader *reader, size_t j, const unsigned char *text, size_t length);
 

@@ -60,6 +60,7 @@ typedef struct {
     int counts;              /* numbers are non-negative integers below 2^53, none is missing */
     uint32_t max_labels;
     uint32_t n_used;
+    uint32_t n_shared; /* of a chunk: labels that it did not find itself (csv_chunks.h) */
     size_t text_size, text_capacity;
     size_t *ends; /* start and end of each label in the text */
     size_t ends_capacity;

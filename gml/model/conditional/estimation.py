@@ -15,6 +15,7 @@ from gml.model.conditional.rows import FieldRows
 from gml.model.conditional.summary import FieldSummary
 from gml.model.conditional.terms import Scope, Table
 from gml.progress import Deadline
+from gml.resources import available_threads
 
 
 class Estimated(NamedTuple):
@@ -40,11 +41,13 @@ def estimate_field(
     folds: int | None = None,
     seed: int = 0,
     holdout: FieldRows | None = None,
+    threads: int | None = 1,
     deadline: Deadline | None = None,
 ) -> Estimated:
     """Choose the penalty, if that is asked for, fit the field, and judge it.
 
-    `folds` judges it by cross-validation; `holdout` are other rows to judge it by.
+    `folds` judges it by cross-validation, in as many processes as there are `threads` (None: all
+    cores); `holdout` are other rows to judge it by.
 
     Examples
     --------
@@ -61,7 +64,7 @@ def estimate_field(
     checked_penalty(l1, l2)
     fitter = FieldFitter(rows)
     trials = FieldTrials(fitter, rows, l1=l1, seed=seed, deadline=deadline)
-    chosen = chosen_penalty(trials, l2, folds=folds)
+    chosen = chosen_penalty(trials, l2, folds=folds, threads=threads or available_threads())
     penalty = FieldPenalty(l1, chosen.l2)
     found = fitter.fit(rows, penalty, deadline=deadline)
     weights = rows.terms.vector(found.tables)

@@ -8,10 +8,12 @@ field is fitted and what its figures are, its `Trials` know: those of tables and
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
+from gml.kernel.processes import in_processes_if_long
 from gml.model.conditional.fit import DEFAULT_L2
 from gml.model.conditional.penalised_fit import F, Figures
 from gml.progress import reporter
@@ -65,20 +67,33 @@ class ByFolds(Generic[F]):
     path: tuple[tuple[float, float], ...]
 
 
-def judged_by_folds(trials: Trials[R, M, F], grid: tuple[float, ...], k: int) -> ByFolds[F] | None:
-    """Judge each penalty of a grid by k folds; None if time was up before all were done."""
+def judged_by_folds(
+    trials: Trials[R, M, F], grid: tuple[float, ...], k: int, *, threads: int = 1
+) -> ByFolds[F] | None:
+    """Judge each penalty of a grid by k folds; None if time was up before all were done.
+
+    Folds are fitted in as many processes as there are threads, if they take long.
+    """
     descending = sorted(grid, reverse=True)
     tallies = {l2: trials.tally() for l2 in descending}
-    done, total = 0, k * len(descending)
-    for rest, fold in trials.folds(k):
-        fitted: M | None = None
+
+    def fitted_without(number: int) -> list[M] | None:
+        rest, _ = next(itertools.islice(trials.folds(k), number, None))
+        fits: list[M] = []
         for l2 in descending:
-            fitted = trials.fit(rest, l2, fitted)
+            fitted = trials.fit(rest, l2, fits[-1] if fits else None)
             if fitted is None:
                 return None
+            fits.append(fitted)
+        return fits
+
+    found = in_processes_if_long(fitted_without, k, threads)
+    for number, ((_, fold), fits) in enumerate(zip(trials.folds(k), found, strict=True)):
+        if fits is None:
+            return None
+        for l2, fitted in zip(descending, fits, strict=True):
             tallies[l2].add(fitted, fold)
-            done += 1
-            reporter().advance("folds", done, total)
+        reporter().advance("folds", number + 1, k)
     losses = {l2: tallies[l2].log_loss for l2 in descending}
     # The first of equal ones, and so the largest, as they descend.
     best = min(descending, key=losses.__getitem__)
@@ -114,7 +129,7 @@ class ChosenPenalty(Generic[F]):
 
 
 def chosen_penalty(
-    trials: Trials[R, M, F], l2: float | str, *, folds: int | None
+    trials: Trials[R, M, F], l2: float | str, *, folds: int | None, threads: int = 1
 ) -> ChosenPenalty[F]:
     """Judge the penalty by folds, or choose it; without folds, it is what is asked for."""
     is_auto = l2 == AUTO
@@ -122,5 +137,5 @@ def chosen_penalty(
     k = FOLDS if folds is None and is_auto else folds
     if k is None:
         return ChosenPenalty(first, None, None, is_auto)
-    judged = judged_by_folds(trials, L2_GRID if is_auto else (first,), k)
+    judged = judged_by_folds(trials, L2_GRID if is_auto else (first,), k, threads=threads)
     return ChosenPenalty(first if judged is None else judged.l2, k, judged, is_auto)

@@ -24,7 +24,8 @@ from gml.data.resampling import bootstrap_samples
 from gml.errors import CannotAnswer, DataError, counted, parameter
 from gml.graph.graph import Graph
 from gml.model.bayesnet import CPT, BayesNet, ConditionalGaussian, LinearGaussian
-from gml.model.em.boundary import bound_at_zero
+from gml.model.conditional_fit import NoEstimate
+from gml.model.em.boundary import bound_at_zero, off_boundary, where_expected
 from gml.model.em.climbing import MOST_STEPS, climb
 from gml.model.em.number_bootstrap import refitted_numbers
 from gml.model.em.table_fitting import table_problem
@@ -33,9 +34,6 @@ from gml.model.regression_prior import RegressionPrior
 from gml.progress import Deadline, reporter
 from gml.resources import require_memory
 
-# How far off the boundary a climb starts: what is 0 there would stay 0.
-_OFF_BOUNDARY = 1e-3
-_NEVER_EXPECTED = 1e-6
 _AT_BOUNDARY = 1e-9
 _LEAST_SAMPLES = 2
 
@@ -70,16 +68,20 @@ def with_bootstrap_intervals(
     require_memory(2 * 8 * samples * cells, None, f"the tables of {counted(samples, 'sample')}")
     limit = deadline or Deadline()
     how: dict[str, Any] = {"hidden": hidden, "alpha": alpha, "threads": threads}
-    refit = _refitted
+    refit = refitted_tables
     if any(variable.is_continuous for variable in net.variables):
-        refit = _refitted_numbers
+        refit = refitted_numbers
         how["regression_prior"] = regression_prior
     estimates: list[list[Array]] = []
     with reporter().counting("samples of the rows", samples) as count:
         for sample in bootstrap_samples(rows, samples, seed=seed):
             if limit.passed:
                 break
-            found = refit(net, graph, sample, how, most_steps, limit)
+            try:
+                found = refit(net, graph, sample, how, most_steps=most_steps, deadline=limit)
+            except (DataError, NoEstimate):
+                # A column has no value in it, or some regression too few rows.
+                continue
             if found is not None:
                 estimates.append(found)
             count(len(estimates))
@@ -95,71 +97,39 @@ def with_bootstrap_intervals(
     return replace(net, cpds=tuple(cpds)), len(estimates)
 
 
-def _refitted(
+def refitted_tables(
     net: BayesNet,
     graph: Graph,
     sample: Dataset,
     how: Mapping[str, Any],
+    *,
     most_steps: int,
     deadline: Deadline,
 ) -> list[Array] | None:
-    """The tables of a sample, NaN where it says nothing; None if a column has no value in it."""
-    try:
-        problem = table_problem(graph, sample, **how)
-    except DataError:
-        return None
+    """The tables of a sample, NaN where it says nothing."""
+    problem = table_problem(graph, sample, **how)
     layout = problem.layout
     start = np.empty(layout.kernel.n_cells)
     for node, name in enumerate(layout.names):
-        table = net.cpt(name).table
-        inside = (1 - _OFF_BOUNDARY) * table + _OFF_BOUNDARY / table.shape[1]
+        inside = off_boundary(net.cpt(name).table)
         layout.table(start, node)[:] = layout.in_name_order(node, inside)
     found = climb(problem, start, most_steps=most_steps, deadline=deadline).parameters
     _, counts = problem.expect(found)
     tables = []
     for name in net.names:
         node = layout.names.index(name)
-        table = layout.table(found, node).copy()
-        table[layout.table(counts, node).sum(axis=1) <= _NEVER_EXPECTED] = np.nan
-        tables.append(layout.in_graph_order(node, table))
+        own = layout.table(found, node), layout.table(counts, node)
+        tables.append(layout.in_graph_order(node, where_expected(*own, sample.n * sample.unit)))
     return tables
 
 
-def _refitted_numbers(
-    net: BayesNet,
-    graph: Graph,
-    sample: Dataset,
-    how: Mapping[str, Any],
-    most_steps: int,
-    deadline: Deadline,
-) -> list[Array] | None:
-    """The same of a network with numbers; None also if some regression has too few rows."""
-    try:
-        return refitted_numbers(
-            net,
-            graph,
-            sample,
-            how,
-            off_boundary=_OFF_BOUNDARY,
-            never_expected=_NEVER_EXPECTED,
-            most_steps=most_steps,
-            deadline=deadline,
-        )
-    except (DataError, CannotAnswer):
-        return None
-
-
 def _with_bounds(cpd: Cpd, estimates: Sequence[Array], level: float) -> Cpd:
-    tail = (1 - level) / 2
+    bounds = _quantiles(np.stack(estimates), level)
+    untold = np.isnan(bounds[..., 0])
     if not isinstance(cpd, CPT):
-        return _with_bounds_of_lines(cpd, np.stack(estimates), tail)
-    all_of_them = np.stack(estimates)
-    told = ~np.isnan(all_of_them).all(axis=0)
-    bounds = np.empty((*cpd.table.shape, 2))
-    bounds[..., 0], bounds[..., 1] = 0.0, 1.0
+        return _with_bounds_of_lines(cpd, bounds, ~untold.any(axis=1))
     # A configuration that no sample speaks of may have any probabilities.
-    found = np.nanquantile(all_of_them[:, told], [tail, 1 - tail], axis=0)
-    bounds[told] = found.T
+    bounds[untold] = 0.0, 1.0
     if cpd.expected_counts is not None:
         behind = np.maximum(cpd.expected_counts.sum(axis=1, keepdims=True), 1.0)
         leave = np.broadcast_to(bound_at_zero(behind, level), cpd.table.shape)
@@ -172,14 +142,19 @@ def _with_bounds(cpd: Cpd, estimates: Sequence[Array], level: float) -> Cpd:
     return replace(cpd, intervals=bounds)
 
 
+def _quantiles(estimates: Array, level: float) -> Array:
+    """The bounds of figures in the samples that have them; NaN if none has."""
+    told = ~np.isnan(estimates).all(axis=0)
+    bounds = np.full((*estimates.shape[1:], 2), np.nan)
+    tail = (1 - level) / 2
+    bounds[told] = np.nanquantile(estimates[:, told], [tail, 1 - tail], axis=0).T
+    return bounds
+
+
 def _with_bounds_of_lines(
-    cpd: LinearGaussian | ConditionalGaussian, estimates: Array, tail: float
+    cpd: LinearGaussian | ConditionalGaussian, bounds: Array, told: NDArray[np.bool_]
 ) -> LinearGaussian | ConditionalGaussian:
     """Regressions with intervals, where some sample has an estimate."""
-    told = np.atleast_1d(~np.isnan(estimates).all(axis=(0, 2)))
-    bounds = np.full((*estimates.shape[1:], 2), np.nan)
-    quantiles = np.nanquantile(estimates[:, told], [tail, 1 - tail], axis=0)
-    bounds[told] = np.moveaxis(quantiles, 0, -1)
 
     def line(one: LinearGaussian, config: int) -> LinearGaussian:
         if not told[config]:

@@ -12,7 +12,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.model.network import NEVER_EXPECTED
+
 Vector = NDArray[np.float64]
+
+_OFF_BOUNDARY = 1e-3
 
 
 def bound_at_zero(fall: Vector | float, level: float) -> Vector:
@@ -25,4 +29,17 @@ def bound_at_zero(fall: Vector | float, level: float) -> Vector:
     """
     with np.errstate(divide="ignore"):
         found: Vector = np.minimum(1.0, -math.log(1 - level) / np.asarray(fall, dtype=np.float64))
+    return found
+
+
+def off_boundary(table: Vector) -> Vector:
+    """Return a table moved a little inside: a climb leaves what is 0 at 0."""
+    found: Vector = (1 - _OFF_BOUNDARY) * table + _OFF_BOUNDARY / table.shape[1]
+    return found
+
+
+def where_expected(table: Vector, counts: Vector, n: float) -> Vector:
+    """Return a table with NaN in the rows that next to none of n rows are expected in."""
+    found = table.copy()
+    found[counts.sum(axis=1) <= NEVER_EXPECTED * n] = np.nan
     return found

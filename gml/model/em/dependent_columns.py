@@ -16,6 +16,8 @@ from gml.errors import listing, parameter, quote
 from gml.name_order import NameOrder
 
 _ROUNDING = 1e-9
+# Less than this share of the largest weight is none.
+_WEIGHT = 1e-6
 
 
 def dependent_columns(dataset: Dataset) -> str | None:
@@ -60,6 +62,32 @@ def dependent_columns(dataset: Dataset) -> str | None:
     return None
 
 
+def dependent_numbers(values: NDArray[np.float64]) -> list[int]:
+    """Columns that determine one another in the rows that have them; none if no rows tell.
+
+    Examples
+    --------
+    >>> x, y = np.array([1.0, 2.0, 4.0, 7.0]), np.array([2.0, 1.0, 0.0, 5.0])
+    >>> dependent_numbers(np.column_stack([x, y, x + y]))
+    [0, 1, 2]
+    >>> dependent_numbers(np.column_stack([x, y]))
+    []
+    """
+    holes = np.isnan(values)
+    rows = np.ones(len(values), dtype=bool)
+    chosen: list[int] = []
+    for j in np.argsort(holes.sum(axis=0), kind="stable").tolist():
+        rows &= ~holes[:, j]
+        chosen.append(j)
+        # So few rows depend on one another whatever they hold.
+        if np.count_nonzero(rows) <= len(chosen):
+            return []
+        weights = _null_vector(values[np.ix_(rows, chosen)])
+        if weights is not None:
+            return sorted(chosen[k] for k in np.flatnonzero(weights > _WEIGHT * weights.max()))
+    return []
+
+
 def _is_constant(dataset: Dataset, j: int) -> bool:
     """Whether a column has one value at most, and so takes no part."""
     column = dataset.columns[j]
@@ -92,15 +120,22 @@ def _dependence(dataset: Dataset, chosen: list[int], rows: NDArray[np.bool_]) ->
             columns.append((column[rows] == code).astype(np.float64))
     if not columns:
         return None
-    table = np.column_stack(columns)
-    table = table - table.mean(axis=0)
+    weights = _null_vector(np.column_stack(columns))
+    if weights is None:
+        return None
+    involved = {owners[k] for k in np.flatnonzero(weights > _WEIGHT * weights.max()).tolist()}
+    return [j for j in chosen if j in involved]
+
+
+def _null_vector(columns: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """The sizes of weights with which columns add up to a constant; None if there are none."""
+    table = columns - columns.mean(axis=0)
     sizes = np.sqrt((table**2).sum(axis=0))
-    still = sizes <= _ROUNDING * (1 + np.abs(np.column_stack(columns)).max(axis=0))
+    still = sizes <= _ROUNDING * (1 + np.abs(columns).max(axis=0))
     if still.any():
-        return [owners[int(np.argmax(still))]]
+        return (np.arange(len(still)) == np.argmax(still)).astype(np.float64)
     _, values, right = np.linalg.svd(table / sizes, full_matrices=len(table) < table.shape[1])
     if len(table) >= table.shape[1] and values[-1] > _ROUNDING * values[0]:
         return None
-    weights = np.abs(right[-1])
-    involved = {owners[k] for k in np.flatnonzero(weights > 1e-6 * weights.max()).tolist()}
-    return [j for j in chosen if j in involved]
+    found: NDArray[np.float64] = np.abs(right[-1])
+    return found

@@ -106,5 +106,6 @@ def _require_nodes(graph: Graph, rows: Dataset, hidden: Mapping[str, int]) -> No
     if empty:
         raise DataError(
             f"no values in column {listing(empty)}; leave it out ({parameter('exclude', empty)}), "
-            f"or let gml fit-params take it for a hidden node ({parameter('hidden')})"
+            f"let gml fit-params take it for a hidden node ({parameter('hidden')}), or declare its "
+            f"levels ({parameter('levels')}) and give it a prior ({parameter('method', 'bayes')})"
         )

@@ -37,6 +37,8 @@ MOST_SHAPES = 200
 _BLOCK = 1 << 20
 _LEAST_DRAWS = 256
 _NOTHING = 1e-11
+# Of a sum of squares whose terms cancel, so much is left by rounding.
+_ROUNDING = 1e-24
 
 
 def model_rank(problem: TableProblem, budget: int | None = None) -> int | None:
@@ -58,7 +60,8 @@ def model_rank(problem: TableProblem, budget: int | None = None) -> int | None:
         return None
     tables = _drawn_tables(layout)
     cells, turn = _turn(layout, tables, untold, free)
-    gram = np.zeros((free, free))
+    gram, sizes = np.zeros((free, free)), np.zeros(free)
+    lengths = turn**2
     parts = problem.parts.small
     rng = np.random.default_rng(keys_of_names(layout.names, 0, "rank of the model").reshape(-1))
     speaking = _speaking_shapes(parts, untold)
@@ -69,7 +72,8 @@ def model_rank(problem: TableProblem, budget: int | None = None) -> int | None:
             check_stopped()
             turned = scores @ turn
             gram += turned.T @ turned
-        rank = _rank(gram)
+            sizes += (scores**2).sum(axis=0) @ lengths
+        rank = _rank(gram, sizes)
         if rank == free:
             return total
     # What was left out might tell more.
@@ -191,8 +195,12 @@ def _one_shape(
     )
 
 
-def _rank(gram: Vector) -> int:
+def _rank(gram: Vector, sizes: Vector) -> int:
+    """The rank of a matrix of sums; `sizes` are what its diagonal would be if nothing cancelled."""
+    told = np.diag(gram) > _ROUNDING * sizes
+    if not told.any():
+        return 0
+    gram = gram[np.ix_(told, told)]
     scale = np.sqrt(np.diag(gram))
-    scale[scale == 0] = 1.0
     shares = np.linalg.eigvalsh(gram / np.outer(scale, scale))
     return int((shares > _NOTHING * max(1.0, float(shares[-1]))).sum())

@@ -38,8 +38,6 @@ from gml.model.em.table_problem import TableProblem
 from gml.resources import budget_in_force
 from gml.stopping import check_stopped
 
-# Expected counts below this are those of a probability of 0.
-_NOTHING = 1e-4
 # Shares of information below this are 0.
 _NO_SHARE = 1e-7
 MOST_CELLS = 3000
@@ -76,7 +74,8 @@ def table_information(
     layout = problem.layout
     counts = problem.expect(tables)[1] + problem.prior
     whole = completed + problem.prior
-    cells = _inside(layout, counts, whole)
+    told_cells = problem.told_cells(counts)
+    cells = _inside(layout, told_cells, whole)
     n = len(cells)
     if n > MOST_CELLS or 8 * _COPIES * n * n > budget_in_force(budget):
         return None
@@ -98,7 +97,7 @@ def table_information(
     standard[cells] = errors
     return TableInformation(
         standard,
-        _slopes(problem, tables, counts),
+        _slopes(problem, tables, counts, told_cells),
         {
             layout.names[node]: _fraction(shares[directions.nodes == node])
             for node in range(len(layout.sizes))
@@ -113,11 +112,11 @@ def _fraction(inflations: Vector) -> float:
     return max(0.0, 1.0 - len(inflations) / float(inflations.sum()))
 
 
-def _inside(layout: TableLayout, counts: Vector, whole: Vector) -> NDArray[np.int64]:
+def _inside(layout: TableLayout, told_cells: NDArray[np.bool_], whole: Vector) -> NDArray[np.int64]:
     """The cells with some probability, of distributions that have several and rows behind them."""
-    found = np.zeros(len(counts), dtype=bool)
+    found = np.zeros(len(told_cells), dtype=bool)
     for rows in layout.rows:
-        some = counts[rows.cells] > _NOTHING
+        some = told_cells[rows.cells]
         varies = (some.sum(axis=1) > 1) & (whole[rows.cells].sum(axis=1) > 0)
         found[rows.cells] = some & varies[:, None]
     return np.flatnonzero(found)
@@ -235,7 +234,9 @@ def _weighed(squares: Vector, inverse: Vector) -> Vector:
     return found
 
 
-def _slopes(problem: TableProblem, tables: Vector, counts: Vector) -> Vector:
+def _slopes(
+    problem: TableProblem, tables: Vector, counts: Vector, told_cells: NDArray[np.bool_]
+) -> Vector:
     """How the objective changes where a probability at 0 takes a little from others of its row."""
     found = np.full(len(tables), np.nan)
     # Off 0 by so little that nothing else changes: the count expected then says how fast it grows.
@@ -244,7 +245,8 @@ def _slopes(problem: TableProblem, tables: Vector, counts: Vector) -> Vector:
     raised = problem.expect(lifted)[1] + problem.prior
     for rows in problem.layout.rows:
         totals = counts[rows.cells].sum(axis=1, keepdims=True)
-        at_zero = (counts[rows.cells] <= _NOTHING) & (totals > 0)
+        told = told_cells[rows.cells]
+        at_zero = ~told & told.any(axis=1, keepdims=True)
         slopes = raised[rows.cells] / lifted[rows.cells] - totals
         found[rows.cells[at_zero]] = np.minimum(slopes[at_zero], 0.0)
     return found

@@ -18,6 +18,7 @@ from gml.graph.graph import Graph
 from gml.kernel.blas import one_blas_thread
 from gml.model.bayesnet import CPT, BayesNet, ConditionalGaussian, LinearGaussian
 from gml.model.configurations import turned_rows
+from gml.model.em.boundary import off_boundary, where_expected
 from gml.model.em.climbing import climb
 from gml.model.em.number_families import Families, Parameters, Regressions
 from gml.model.em.number_fitting import number_problem
@@ -35,8 +36,6 @@ def refitted_numbers(
     sample: Dataset,
     how: Mapping[str, Any],
     *,
-    off_boundary: float,
-    never_expected: float,
     most_steps: int,
     deadline: Deadline,
 ) -> list[Array] | None:
@@ -48,11 +47,11 @@ def refitted_numbers(
     with one_blas_thread():
         problem, data = number_problem(graph, sample, **how)
         own = _Figures(net, problem.families, data)
-        start = own.parameters(off_boundary).vector()
+        start = own.parameters().vector()
         found = climb(problem, start, most_steps=most_steps, deadline=deadline)
         if found.flaw is not None:
             return None
-        return own.of(problem, found.parameters, never_expected)
+        return own.of(problem, found.parameters)
 
 
 def figures_of(cpd: LinearGaussian | ConditionalGaussian) -> Array:
@@ -69,10 +68,11 @@ class _Figures:
         self._families = families
         self._scales = np.array(data.scales)
         self._shifts = np.array(data.shifts)
+        self._n = data.n
         self._numbers = {v.name: k for k, v in enumerate(families.number_variables)}
         self._labels = {v.name: k for k, v in enumerate(families.label_variables)}
 
-    def parameters(self, off_boundary: float) -> Parameters:
+    def parameters(self) -> Parameters:
         """The parameters that the network has, tables moved off the boundary."""
         regressions: list[Regressions] = []
         for j in range(len(self._families.numbers)):
@@ -93,13 +93,12 @@ class _Figures:
         tables = []
         for variable in self._families.label_variables:
             cpt = self._net.cpt(variable.name)
-            inside = (1 - off_boundary) * cpt.table + off_boundary / cpt.table.shape[1]
-            table = np.empty_like(inside)
-            table[self._places(cpt)[0]] = inside
+            table = np.empty_like(cpt.table)
+            table[self._places(cpt)[0]] = off_boundary(cpt.table)
             tables.append(table)
         return Parameters(tuple(regressions), tuple(tables))
 
-    def of(self, problem: NumberProblem, vector: Array, never_expected: float) -> list[Array]:
+    def of(self, problem: NumberProblem, vector: Array) -> list[Array]:
         """The figures of all nodes, in the order and the units of the network."""
         at = self._families.parameters(vector)
         counts = problem.expectation(at).counts
@@ -108,9 +107,7 @@ class _Figures:
             rows, columns = self._places(cpd)
             if isinstance(cpd, CPT):
                 j = self._labels[cpd.variable.name]
-                table = at.tables[j].copy()
-                table[counts[j].sum(axis=1) <= never_expected] = np.nan
-                found.append(table[rows])
+                found.append(where_expected(at.tables[j], counts[j], self._n)[rows])
                 continue
             j = self._numbers[cpd.variable.name]
             ratios, shifts = self._units(j)

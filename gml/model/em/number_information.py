@@ -30,6 +30,7 @@ from gml.model.em.number_expectations import Expectation
 from gml.model.em.number_families import Parameters, Regressions, Statistics
 from gml.model.em.number_maximum import NumberProblem
 from gml.model.em.number_rows import NumberRows
+from gml.model.network import NEVER_EXPECTED
 from gml.progress import Deadline
 from gml.stopping import check_stopped
 
@@ -38,7 +39,6 @@ Array = NDArray[np.float64]
 _UNDETERMINED = 1e-5
 # The share of a direction that a family must have in it to be touched by it.
 _TOUCHED = 1e-6
-_NEVER_EXPECTED = 1e-6
 _AT_ZERO = 1e-9
 # Steps of differences, in standard deviations of what one row says.
 _STEP = 1e-4
@@ -122,7 +122,7 @@ def information(
     `completed` are the expected sums of all rows, as if they were complete.
     """
     families = problem.families
-    blocks = _blocks(problem, at, completed)
+    blocks = _blocks(problem, at, completed, data.n)
     size = sum(block.size for block in blocks)
     if not size or size > _MOST_COORDINATES:
         return None
@@ -167,23 +167,24 @@ def _part(data: NumberRows, share: float) -> NumberRows:
     )
 
 
-def _blocks(problem: NumberProblem, at: Parameters, completed: Statistics) -> list[Block]:
+def _blocks(problem: NumberProblem, at: Parameters, completed: Statistics, n: float) -> list[Block]:
     families = problem.families
     found: list[Block] = []
     start = 0
+    least = NEVER_EXPECTED * n
     for j, number in enumerate(families.numbers):
         name = families.number_variables[number.child].name
         estimated = problem.estimated(j)
         added = problem.added_rows(j)
         for config in np.flatnonzero(estimated).tolist():
-            if completed.products[j][config, 0, 0] + added > _NEVER_EXPECTED:
+            if completed.products[j][config, 0, 0] + added > least:
                 found.append(Block(name, True, j, config, (), 0, start, number.n_terms + 1))
                 start += number.n_terms + 1
     for j, label in enumerate(families.labels):
         name = families.label_variables[label.child].name
         for config in range(label.n_configs):
             table = at.tables[j][config]
-            if completed.counts[j][config].sum() <= _NEVER_EXPECTED:
+            if completed.counts[j][config].sum() <= least:
                 continue
             base = int(np.argmax(table))
             cells = tuple(k for k in range(label.n_levels) if k != base and table[k] > _AT_ZERO)

@@ -1,13 +1,18 @@
 """Intervals of regressions and tables fitted to incomplete rows, from the observed information.
 
-An estimate is taken to be normal around what it estimates, with the inverse of the observed
-information (`number_information`) as its covariance: intercepts and slopes as they are, standard
-deviations by their logarithms, probabilities by their logits. Of a probability at 0, where there is
-no slope, the upper bound is that of a level that none of the expected rows has (`boundary`). What a
-regression has that is not estimated from rows of its own has no intervals.
+The covariance of estimates is the inverse of the observed information (`number_information`).
+Probabilities are taken to be normal by their logits. Of one at 0, where there is no slope, the
+upper bound is that of a level that none of the expected rows has (`boundary`).
 
-These are of large samples: complete rows have Student's t instead (`regression_fit`). Where the
-data leave something open there is no covariance, and no interval.
+Regressions have the intervals of complete rows (`regression_fit`), of as many as tell as much of
+the errors: n rows give ln σ the variance 1/(2n), so that a variance of v is worth m = 1/(2v) rows,
+and there are m − |pa| − 1 degrees of freedom. Intercepts and slopes have Student's t, their
+variances multiplied by m over these (the estimate of σ² is that of the highest likelihood), and
+m σ̂²/σ² is χ². With nothing missing, that is the closed form. (Degrees of freedom from the variance
+of a variance are Satterthwaite's, 1946; that less is known of σ is why they are fewer than those of
+complete rows, as Barnard & Rubin 1999, Biometrika 86:948, have it for multiple imputation.) Without
+a degree of freedom, and where a regression is not estimated from rows of its own, there is no
+interval. Where the data leave something open there is no covariance, and no interval at all.
 """
 
 from __future__ import annotations
@@ -24,6 +29,7 @@ from gml.model.em.boundary import bound_at_zero
 from gml.model.em.number_families import Families, Parameters, Statistics
 from gml.model.em.number_information import Block, Information
 from gml.model.em.number_rows import NumberRows
+from gml.model.regression_fit import degrees_of_freedom
 
 Array = NDArray[np.float64]
 
@@ -53,7 +59,6 @@ def intervals_of(
         raise CannotAnswer(
             f"there are no intervals: the observed information {why}; a bootstrap has some"
         )
-    z = NormalDist().inv_cdf(0.5 + level / 2)
     regressions = tuple(np.full((f.n_configs, f.n_terms + 1, 2), np.nan) for f in families.numbers)
     tables = tuple(np.full((f.n_configs, f.n_levels, 2), np.nan) for f in families.labels)
     for block in said.blocks:
@@ -61,18 +66,20 @@ def intervals_of(
         part = covariance[own, own]
         if block.is_number:
             regressions[block.family][block.config] = _regression(
-                block, families, data, at, part, z
+                block, families, data, at, part, level
             )
         else:
             n = float(found.counts[block.family][block.config].sum())
             row = at.tables[block.family][block.config]
-            tables[block.family][block.config] = _row(block, row, part, z, n, level)
+            tables[block.family][block.config] = _row(block, row, part, n, level)
     return Intervals(regressions, tables)
 
 
 def _regression(
-    block: Block, families: Families, data: NumberRows, at: Parameters, part: Array, z: float
+    block: Block, families: Families, data: NumberRows, at: Parameters, part: Array, level: float
 ) -> Array:
+    from scipy.special import chdtri, stdtrit
+
     family = families.numbers[block.family]
     unit, shift = data.scales[family.child], data.shifts[family.child]
     one = at.regressions[block.family]
@@ -86,14 +93,20 @@ def _regression(
     turn[1:, 1:] = np.diag(ratios)
     estimates = turn @ terms
     estimates[0] += shift
-    half = z * np.sqrt(np.einsum("ij,jk,ik->i", turn, part[:-1, :-1], turn))
-    away = z * math.sqrt(part[-1, -1])
-    sds = unit * math.exp(log_sd - away), unit * math.exp(log_sd + away)
+    worth = 0.5 / part[-1, -1]
+    df = degrees_of_freedom(worth, len(family.numbers))
+    if df <= 0:
+        return np.full((len(terms) + 1, 2), np.nan)
+    t = float(stdtrit(df, 0.5 + level / 2)) * math.sqrt(worth / df)
+    half = t * np.sqrt(np.einsum("ij,jk,ik->i", turn, part[:-1, :-1], turn))
+    tails = (1 - level) / 2, (1 + level) / 2
+    sds = [unit * math.exp(log_sd) * math.sqrt(worth / float(chdtri(df, tail))) for tail in tails]
     bounds = np.column_stack([estimates - half, estimates + half])
     return np.vstack([bounds, sds])
 
 
-def _row(block: Block, row: Array, part: Array, z: float, n: float, level: float) -> Array:
+def _row(block: Block, row: Array, part: Array, n: float, level: float) -> Array:
+    z = NormalDist().inv_cdf(0.5 + level / 2)
     found = np.empty((len(row), 2))
     cells = list(block.cells)
     for k, p in enumerate(row.tolist()):

@@ -103,10 +103,26 @@ class TableProblem:
     def without_given_up(self, at: Vector, expected: Vector) -> Vector:
         """The tables, uniform where next to no row is expected, as where no row was seen."""
         found = at.copy()
+        told = self.told_cells(expected)
         for rows in self.layout.rows:
-            given_up = expected[rows.cells].sum(axis=1) <= NEVER_EXPECTED
-            given_up &= ~self.available[rows.cells].any(axis=1)
+            given_up = ~told[rows.cells].any(axis=1)
             found[rows.cells[given_up]] = 1.0 / rows.cells.shape[1]
+        return found
+
+    def told_cells(self, expected: Vector) -> NDArray[np.bool_]:
+        """Which cells are more than what a climb leaves of a probability that goes to 0.
+
+        Those that some row has, or a prior; otherwise the expected count of a row of a table must
+        be more than a hundred millionth of all rows, and that of a cell as much of its row.
+        Climbs end where no probability would change by a tenth of that. Shares do not depend on
+        what a row weighs.
+        """
+        found = (self.available > 0) | (self.prior > 0)
+        least = NEVER_EXPECTED * self.data.n * self.data.unit
+        for rows in self.layout.rows:
+            totals = expected[rows.cells].sum(axis=1, keepdims=True)
+            is_expected = (expected[rows.cells] > NEVER_EXPECTED * totals) & (totals > least)
+            found[rows.cells] |= is_expected
         return found
 
     def admitted(self, wanted: Vector, near: Vector) -> Vector | None:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.resampling import fold_counts, require_splittable
+from gml.kernel.processes import in_processes_if_long
 from gml.model.mixtures.covariances import MODELS, CovarianceModel
 from gml.model.mixtures.fitting import (
     MixtureData,
@@ -134,11 +135,14 @@ def _held_out(
     model: CovarianceModel,
     settings: MixtureSettings,
 ) -> float | None:
-    """ln of the density of all rows, each under the mixture of the other folds."""
-    total = 0.0
-    for part in parts:
-        if not part.any():
-            continue
+    """ln of the density of all rows, each under the mixture of the other folds.
+
+    Folds are fitted in as many processes as there are threads, if they take long.
+    """
+    some = [part for part in parts if part.any()]
+
+    def of_part(number: int) -> float | None:
+        part = some[number]
         rest = data.weighing(data.rows.weights - part)
         if settings.deadline.passed or not rest.rows.weights.any():
             return None
@@ -149,7 +153,13 @@ def _held_out(
         left_out = MixtureProblem(
             problem.rows.weighing(part), n_classes, model, reference=None, threads=settings.threads
         )
-        total += left_out.plain(parameters).objective
+        return float(left_out.plain(parameters).objective)
+
+    total = 0.0
+    for found in in_processes_if_long(of_part, len(some), settings.threads):
+        if found is None:
+            return None
+        total += found
     return total
 
 

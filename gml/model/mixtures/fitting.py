@@ -17,9 +17,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.errors import CannotAnswer, DataError, listing, parameter
+from gml.errors import DataError, parameter
 from gml.kernel.blas import one_blas_thread
 from gml.model.em.climbing import MOST_STEPS, Climbs, climb_from
+from gml.model.em.dependent_columns import dependent_numbers
 from gml.model.em.em_report import EmReport
 from gml.model.em.hidden_labels import order_of_levels
 from gml.model.em.normal import normal_em
@@ -129,10 +130,11 @@ class MixtureData:
         return MixtureData(self.rows.weighing(weights), self._settings, whole=self._whole or self)
 
     @functools.cached_property
-    def covariance(self) -> Vector:
+    def covariance(self) -> Vector | None:
         """The covariance of all rows, as one normal distribution has it, in scaled units.
 
-        Of numbers that depend on others, it is what a regularisation leaves of it: the variances.
+        None where it has no inverse: numbers are functions of others, or so few rows have them
+        together that the likelihood is highest where they would be.
         """
         settings = self._settings
         try:
@@ -144,22 +146,20 @@ class MixtureData:
                 deadline=settings.deadline,
                 threads=settings.threads,
             ).covariance
-        except DataError as error:
-            if not settings.regularise:
-                raise np.linalg.LinAlgError(str(error)) from error
-            found = np.diag(_variances(self.rows))
+        except DataError:
+            return None
+        if not np.isfinite(found).all() or float(np.linalg.eigvalsh(found).min()) <= _DEPENDENT:
+            return None
         return found + settings.regularise * np.eye(len(found))
 
     @functools.cached_property
-    def are_independent(self) -> bool:
-        """Whether no number is a linear function of others, so that covariances have inverses."""
-        try:
-            covariance = self.covariance
-        except np.linalg.LinAlgError:
-            return False
-        if not np.isfinite(covariance).all():
-            return False
-        return float(np.linalg.eigvalsh(covariance).min()) > _DEPENDENT
+    def dependent(self) -> tuple[str, ...]:
+        """Numbers that are linear functions of one another in all rows that have them."""
+        if self.covariance is not None:
+            return ()
+        there = self.rows.weights > 0
+        involved = dependent_numbers(self.rows.values[there])
+        return tuple(self.rows.numbers[j].name for j in involved)
 
     def reference(self, model: CovarianceModel) -> Vector | None:
         """The covariance that those of classes are compared with."""
@@ -167,18 +167,9 @@ class MixtureData:
             return None
         if self._whole is not None:
             return self._whole.reference(model)
-        if model.form == "full":
+        if model.form == "full" and self.covariance is not None:
             return self.covariance
         return np.diag(_variances(self.rows_for(model)) + self._settings.regularise)
-
-    def require_independence(self) -> None:
-        """Refuse numbers that are linear functions of others, for covariances with inverses."""
-        if not self.are_independent:
-            raise CannotAnswer(
-                f"the columns {listing(v.name for v in self.rows.numbers)} are linearly dependent "
-                f"in these rows, so EEE and VVV have no likelihood; leave one out, choose "
-                f"{parameter('covariance', 'VVI')}, or give {parameter('regularise', 0.01)}"
-            )
 
 
 def _variances(rows: MixtureRows) -> Vector:

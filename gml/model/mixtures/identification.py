@@ -28,6 +28,8 @@ _MOST_PARAMETERS = 1500
 _ALL_CELLS = 4096
 # Singular values below this share of the largest are 0.
 _RANK_TOLERANCE = 1e-9
+# Of numbers that cancel, so much is left.
+_ROUNDING = 1e-12
 
 
 class TableFit(NamedTuple):
@@ -76,7 +78,12 @@ def generic_rank(labels: tuple[Variable, ...], n_classes: int) -> int | None:
     if jacobian.size == 0:
         return 0
     jacobian *= np.exp(0.5 * (logs.max(axis=1, keepdims=True) - logs.max()))
-    jacobian /= np.linalg.norm(jacobian, axis=0)
+    lengths = np.linalg.norm(jacobian, axis=0)
+    # What two classes say alike, as they do of columns that are constant, cancels but for rounding.
+    told = lengths > _ROUNDING * math.sqrt(len(jacobian)) / shares.min()
+    if not told.any():
+        return 0
+    jacobian = jacobian[:, told] / lengths[told]
     singular = np.linalg.svd(jacobian, compute_uv=False)
     return int(np.count_nonzero(singular > _RANK_TOLERANCE * singular[0]))
 

@@ -58,7 +58,8 @@ class ParameterSpace:
         )
         ends = np.cumsum([int(np.prod(shape)) for shape in self._shapes])
         self._starts, self._ends = [0, *ends[:-1].tolist()], ends.tolist()
-        self._label_starts = rows.offsets
+        self._label_starts, self._label_ends = rows.offsets, rows.table_ends
+        self._label_sizes = self._label_ends + 1 - self._label_starts
         self._n_probabilities = int(ends[1])
 
     def of(self, vector: Vector) -> MixtureParameters:
@@ -78,11 +79,10 @@ class ParameterSpace:
         parameters.shares[:] /= parameters.shares.sum()
         if len(self._label_starts):
             tables = parameters.tables
-            ends = np.append(self._label_starts[1:], len(tables)) - 1
-            tables[ends] = 0.0
+            tables[self._label_ends] = 0.0
             totals = np.add.reduceat(tables, self._label_starts, axis=0)
-            tables /= np.repeat(totals, ends + 1 - self._label_starts, axis=0)
-            tables[ends] = 1.0
+            tables /= np.repeat(totals, self._label_sizes, axis=0)
+            tables[self._label_ends] = 1.0
         return found if _are_positive(parameters.covariances) else None
 
 

@@ -48,6 +48,10 @@ VARIANCE_FLOOR = 1e-10
 _LEAST_PROBABILITY = 1e-300
 _SHOWN = 4
 _FEW_ROWS = 20_000
+# Rows of labels that a thread looks at together.
+_CLASS_ROWS = 1 << 14
+# ln of the number of different rows that there may be, up to which probabilities are multiplied.
+_MOST_LOG_CELLS = 300.0
 # Arrays of a thread that exist at once, and results that wait for each thread.
 _COPIES = 6
 _AHEAD = 5
@@ -94,6 +98,10 @@ class MixtureProblem:
         self._threads = threads
         self._require_room()
         self.blocks = rows.blocks_for(model.form, n_classes)
+        # Where products of probabilities are likely to be numbers; otherwise logarithms are summed.
+        levels = [len(variable.levels or ()) for variable in rows.labels]
+        self._is_of_classes = not rows.numbers and 0 < np.log(levels).sum() < _MOST_LOG_CELLS
+        self._table_offsets = np.append(rows.offsets, rows.n_table_rows)
 
     def _require_room(self) -> None:
         """Refuse before any matrix is made: sums, and what each thread works with."""
@@ -112,9 +120,44 @@ class MixtureProblem:
 
     def step(self, at: Vector) -> Step:
         """Take one step of EM."""
+        if self._is_of_classes:
+            return self._step_of_classes(at)
         parameters = self.space.of(at)
         found = self.expected(parameters)
         return Step(found.objective, self.maximised(found, parameters).vector())
+
+    def _step_of_classes(self, at: Vector) -> Step:
+        """Take a step for labels alone, all of it in the kernel."""
+        rows, before = self.rows, self.space.of(at)
+        found = np.empty_like(at)
+        after = self.space.of(found)
+        active = kernel.active()
+
+        def counted_rows(part: slice) -> tuple[float, Vector, Vector]:
+            counts, totals = np.zeros_like(before.tables), np.zeros(self.n_classes)
+            log_likelihood = active.latent_class_rows(
+                rows.groups,
+                rows.weights,
+                part.start,
+                part.stop,
+                before.shares,
+                before.tables,
+                counts,
+                totals,
+            )
+            return log_likelihood, counts, totals
+
+        n = len(rows.weights)
+        parts = [slice(k, min(k + _CLASS_ROWS, n)) for k in range(0, n, _CLASS_ROWS)]
+        log_likelihood, counts, totals = counted_rows(parts[0])
+        for more in in_order(counted_rows, parts[1:], self._threads) if parts[1:] else ():
+            log_likelihood += more[0]
+            counts += more[1]
+            totals += more[2]
+        active.latent_class_tables(
+            self._table_offsets, counts, totals, before.tables, after.shares, after.tables
+        )
+        return Step(log_likelihood, found)
 
     def admitted(self, wanted: Vector, near: Vector) -> Vector | None:
         """Return legal parameters close to those wanted."""
@@ -163,10 +206,9 @@ class MixtureProblem:
 
     def _tables(self, counts: Vector, before: Vector) -> Vector:
         """Shares of expected counts, without those of missing labels."""
-        starts = self.rows.offsets
+        starts, ends = self.rows.offsets, self.rows.table_ends
         if len(starts) == 0:
             return before
-        ends = np.append(starts[1:], len(counts)) - 1
         tables = counts.copy()
         tables[ends] = 0.0
         totals = np.add.reduceat(tables, starts, axis=0)
@@ -209,6 +251,8 @@ class MixtureProblem:
 
 def collapse_in_words(parameters: MixtureParameters, rows: MixtureRows, k: int) -> str:
     """Say which class collapsed: how many rows it has, and where it is."""
+    if len(parameters.covariances) < len(parameters.shares):
+        return "classes that share a covariance without volume"
     held = parameters.shares[k] * rows.n
     size = counted(max(1, round(held)), "row")
     where = parameters.means[k] * rows.scale + rows.centre
@@ -263,7 +307,9 @@ class _Pass:
         try:
             return densities_of(parameters.means, parameters.covariances, block.observed)
         except np.linalg.LinAlgError:
-            raise Collapsed("a class whose covariance is that of no distribution") from None
+            least = np.linalg.eigvalsh(parameters.covariances)[:, 0]
+            which = int(np.argmin(least))
+            raise Collapsed(collapse_in_words(parameters, self._rows, which)) from None
 
     def _part(self, block: Block) -> _Part:
         check_stopped()

@@ -22,15 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import Dataset, Variable, code_type, missing_mask
-from gml.data.row_groups import equal_cells
+from gml.data.row_groups import distinct_rows
+from gml.kernel.label_groups import LabelGroups, grouped
 from gml.name_order import NameOrder
 from gml.resources import require_memory
-from gml.stopping import check_stopped
 
 Vector = NDArray[np.float64]
 
-# Rows of labels among which equal ones are looked for at a time.
-_PART_ROWS = 1 << 17
 BLOCK_ROWS = 4096
 """Rows that are looked at together: sums are made block by block, in order."""
 # Rows that lack the same numbers and are fewer are taken together with others.
@@ -92,6 +90,16 @@ class MixtureRows:
         """Where the levels of each label begin, when all have one more for what is missing."""
         sizes = [len(variable.levels or ()) + 1 for variable in self.labels]
         return np.concatenate([[0], np.cumsum(sizes)])[:-1].astype(np.int64)
+
+    @functools.cached_property
+    def table_ends(self) -> NDArray[np.int64]:
+        """The last row of the table of each label, for what is missing."""
+        return np.append(self.offsets[1:], self.n_table_rows)[: len(self.offsets)] - 1
+
+    @functools.cached_property
+    def groups(self) -> LabelGroups:
+        """The labels, several to a code."""
+        return grouped(self.codes, self.offsets)
 
     @functools.cached_property
     def n_table_rows(self) -> int:
@@ -173,7 +181,7 @@ def mixture_rows(table: Dataset) -> MixtureRows:
     labels = [j for j in order if not table.variables[j].is_continuous]
     numbers = [j for j in order if table.variables[j].is_continuous]
     if not numbers:
-        table = _distinct(table)
+        table = distinct_rows(table)
     n_bytes = table.n_rows * (10 * len(numbers) + 3 * len(labels) + 40)
     require_memory(n_bytes, None, "the rows of a mixture, put in order,")
     codes = _codes([table.variables[j] for j in labels], [table.columns[j] for j in labels])
@@ -214,34 +222,6 @@ def mixture_rows(table: Dataset) -> MixtureRows:
         scale,
         _blocks(np.isnan(values)),
     )
-
-
-def _distinct(table: Dataset) -> Dataset:
-    """The different rows of a table of labels, with weights.
-
-    They are found in parts of the table, so that no more than these is held beside the codes.
-    """
-    while table.n_rows > _PART_ROWS:
-        parts = []
-        for start in range(0, table.n_rows, _PART_ROWS):
-            check_stopped()
-            rows = slice(start, start + _PART_ROWS)
-            columns = [column[rows] for column in table.columns]
-            found = equal_cells(columns, None if table.weights is None else table.weights[rows])
-            parts.append(([column[found.firsts] for column in columns], found.counts))
-        fewer = replace(
-            table,
-            columns=tuple(
-                np.concatenate(some) for some in zip(*(c for c, _ in parts), strict=True)
-            ),
-            weights=np.concatenate([counts for _, counts in parts]),
-        )
-        # Where most rows differ, another round would find no more.
-        is_enough = fewer.n_rows > table.n_rows // 2
-        table = fewer
-        if is_enough:
-            break
-    return table
 
 
 def _codes(variables: Sequence[Variable], columns: Sequence[NDArray[Any]]) -> NDArray[Any]:

@@ -13,7 +13,7 @@ from gml.progress import reporter
 from gml.scores.choosing import check_score_options, check_scores, make_score
 from gml.scores.label_order import OTHERWISE, labels_before_numbers
 from gml.scores.options import PENALTY
-from gml.scores.registry import SCORES, SEARCH_SCORES
+from gml.scores.registry import RIVALS, SCORES, SEARCH_SCORES
 
 if TYPE_CHECKING:
     from gml.counts.counter import Counter
@@ -255,18 +255,28 @@ def choose_score(
     return ChosenScore(by_kinds[LABELS,], own, edge_penalty, by_kinds), rest
 
 
+def choose_rivals(
+    edge_penalty: float, options: Mapping[str, Any]
+) -> tuple[list[ChosenScore], dict[str, Any]]:
+    """Check the options of scores that are tried in turn; each must mean something to one."""
+    own, rest = _split_options(options)
+    check_score_options(RIVALS, [*own, *(key for key in rest if key in FOR_LABELS)])
+    return [_fitting(name, edge_penalty, own) for name in RIVALS], rest
+
+
+def _fitting(name: str, edge_penalty: float, own: Mapping[str, Any]) -> ChosenScore:
+    """A score with those of some options that it has."""
+    taken = {option.name for option in SCORES[name].options}
+    return ChosenScore(name, {k: value for k, value in own.items() if k in taken}, edge_penalty)
+
+
 def choose_scores(
     names: Sequence[str], edge_penalty: float, options: Mapping[str, Any]
 ) -> tuple[list[ChosenScore], dict[str, Any]]:
     """Check the options of scores, and return them and the keywords that are not their options."""
     own, rest = _split_options(options)
     check_scores(names, [*own, *(key for key in rest if key in FOR_LABELS)])
-    chosen = []
-    for name in names:
-        taken = {option.name for option in SCORES[name].options}
-        fitting = {key: value for key, value in own.items() if key in taken}
-        chosen.append(ChosenScore(name, fitting, edge_penalty))
-    return chosen, rest
+    return [_fitting(name, edge_penalty, own) for name in names], rest
 
 
 def _split_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -18,7 +18,7 @@ from gml.counts.recoding import with_declared
 from gml.counts.streamed import StreamCounter
 from gml.data.columns import Choice
 from gml.data.dataset import Dataset, Variable, is_constant
-from gml.data.frames import is_frame
+from gml.data.frames import is_frame, is_spark_frame
 from gml.data.levels import NA_LEVEL
 from gml.data.missing import FRAME, why_empty
 from gml.data.options import (
@@ -186,7 +186,9 @@ def is_read(data: Data) -> bool:
 
 def is_data(data: object) -> TypeGuard[Data]:
     """Whether something can be read or counted, so that it is not a test or a score."""
-    return is_path(data) or is_frame(data) or isinstance(data, Dataset | Counter)
+    if is_path(data) or is_frame(data) or is_spark_frame(data):
+        return True
+    return isinstance(data, Dataset | Counter)
 
 
 def require_decider(given: object, kind: str, protocol: type) -> None:
@@ -204,13 +206,14 @@ def name_of(data: object, otherwise: str) -> str:
     return str(os.fspath(data)) if is_path(data) else otherwise
 
 
-def options_for(data: Data, reading: ReadingKeywords) -> ReadOptions:
+def options_for(data: Data, reading: ReadingKeywords, *, threads: int | None = None) -> ReadOptions:
     """Return the reading options that keywords mean, if they fit the data."""
     given = given_keywords(reading)
     _require_data(data)
+    require_whole(1, threads=threads)
     if isinstance(data, Dataset | Counter):
         _refuse_reading(given, data)
-    return replace(reading_options(**reading), digest=wants_digest(data))
+    return replace(reading_options(**reading), digest=wants_digest(data), threads=threads)
 
 
 def rows_of(data: Data, options: ReadOptions, *, used: Choice | None = None) -> Dataset:
@@ -247,7 +250,7 @@ def _read(
     if is_counted(data):
         given = given_keywords(reading)
         return open_counts(data, options, given=given, used=used, threads=threads)
-    options = replace(options, **offers, digest=wants_digest(data))
+    options = replace(options, **offers, digest=wants_digest(data), threads=threads)
     return open_rows(data, options, used=used, threads=threads)
 
 

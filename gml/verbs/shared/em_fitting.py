@@ -15,6 +15,7 @@ from gml.errors import UsageError, parameter
 from gml.graph.graph import Graph
 from gml.graph.provenance import Provenance
 from gml.model.bayesnet import CPT, BayesNet
+from gml.model.em.available_lines import with_available_lines
 from gml.model.em.bootstrap import with_bootstrap_intervals
 from gml.model.em.fitting import EmReport, fit_em
 from gml.model.fit import fit
@@ -67,7 +68,8 @@ class Incomplete:
             counter = MemoryCounter(self.rows, threads=self.threads)
             return EmFitted(fit(dag, counter, intervals=intervals, **how), found.report)
         tell_report(found.report)
-        fitted = EmFitted(_with_hidden(found.net, self.hidden), found.report)
+        net = with_available_lines(found.net, self.rows, self.hidden, threads=self.threads)
+        fitted = EmFitted(_with_hidden(net, self.hidden), found.report)
         if intervals is None:
             return fitted
         if bootstrap is None:

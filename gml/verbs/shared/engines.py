@@ -6,12 +6,12 @@ import os
 from typing import TYPE_CHECKING
 
 from gml.counts.counter import Counter
-from gml.counts.memory import MemoryCounter
 from gml.counts.open_stream import read_or_stream
 from gml.data.columns import Choice
 from gml.data.dataset import Dataset
+from gml.data.frames import is_spark_frame
 from gml.data.options import SPARK, ReadOptions
-from gml.errors import CannotAnswer, parameter
+from gml.planning.watching import engine_over
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +25,9 @@ def open_rows(
     threads: int | None = None,
 ) -> Counter:
     """Return the engine that the options ask for, over the columns used."""
-    if options.engine == SPARK:
-        raise CannotAnswer(f"{parameter('engine', SPARK)} is not part of this build")
+    if options.engine == SPARK or is_spark_frame(data):
+        from gml.counts.spark import open_spark
+
+        return open_spark(data, options, used=used)
     found = read_or_stream(data, options, used=used, threads=threads)
-    return MemoryCounter(found, threads=threads) if isinstance(found, Dataset) else found
+    return engine_over(found, data, threads=threads) if isinstance(found, Dataset) else found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -16,7 +16,7 @@ from gml.verbs.shared.data_input import Data, declaring, name_of, open_data
 from gml.verbs.shared.declared_columns import DeclaredColumns
 from gml.verbs.shared.graph_input import GivenGraph
 
-Splits = Callable[[], Iterable[tuple[Dataset | Counter, Dataset | Counter]]]
+Splits = Callable[[], Sequence[tuple[Dataset | Counter, Dataset | Counter]]]
 """What to fit on and what to predict, made again by each call."""
 
 

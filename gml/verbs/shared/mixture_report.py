@@ -93,9 +93,11 @@ def _warn_of_flaws(choice: Choice) -> None:
         shown = "; ".join([*dict.fromkeys(flaws)][:_MOST_SHOWN])
         more = ", …" if len({*flaws}) > _MOST_SHOWN else ""
         were = agreeing(len(flaws), "was", "were")
+        lost = [fit for fit in choice.fits if fit.parameters is None]
+        help_ = f"; {parameter('regularise', 0.01)} gives mixtures without an end one" * bool(lost)
         reporter().warn(
-            f"{counted(len(flaws), 'start')} {were} discarded, where the likelihood has no bound: "
-            f"{shown}{more}"
+            f"{counted(len(flaws), 'start')} {were} discarded, where the likelihood has no bound, "
+            f"or whole rows no density: {shown}{more}{help_}"
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
@@ -18,7 +18,13 @@ from gml.graph.provenance import Provenance
 from gml.learners.search import SearchResult, Trace
 from gml.progress import Deadline, reporter
 from gml.scores.base import DecomposableScore, Score, as_score, same_rows
-from gml.verbs.shared.chosen_methods import ChosenScore, choose_score, score_of_numbers
+from gml.scores.registry import EITHER, RIVALS
+from gml.verbs.shared.chosen_methods import (
+    ChosenScore,
+    choose_rivals,
+    choose_score,
+    score_of_numbers,
+)
 from gml.verbs.shared.data_input import Data, is_data, open_data, require_decider
 from gml.verbs.shared.em_scores import EM_SCORES
 from gml.verbs.shared.graph_input import GivenGraph
@@ -26,6 +32,9 @@ from gml.verbs.shared.knowledge_input import Arcs, Tiers, known_of
 from gml.verbs.shared.recording import described, learned_by
 
 _Found = TypeVar("_Found", bound=SearchResult)
+
+TAKE_EITHER = ("ges", "hc")
+"""The commands that may search by several scores, and let another choose among the graphs."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +105,8 @@ class SearchRequest:
     deadline: Deadline
     asked: Mapping[str, Any] | None = None
     """What the provenance records as asked for."""
+    rivals: Sequence[ChosenScore] = ()
+    """The scores to search by in turn, if a judge is to choose among the graphs."""
 
     def require_equivalent(self, what: str) -> None:
         """Refuse a score that tells equivalent DAGs apart."""
@@ -149,6 +160,20 @@ class SearchRequest:
         tiers: Tiers,
     ) -> ReadSearch:
         assert self.chosen is not None
+        counter, known = self.read(knowledge, require, forbid, tiers)
+        chosen = self.chosen.for_columns(counter.variables)
+        known = chosen.limited(known, counter.variables, finds_dag=self.command == "hc")
+        return self.by(chosen, counter, known)
+
+    def read(
+        self,
+        knowledge: Knowledge | str | os.PathLike[str] | None,
+        require: Arcs,
+        forbid: Arcs,
+        tiers: Tiers,
+    ) -> tuple[Counter, Knowledge]:
+        """Read the data, and look at what is known beforehand."""
+        assert self.chosen is not None
         counter = open_data(
             cast("Data", self.data),
             fractional=True,
@@ -161,9 +186,10 @@ class SearchRequest:
             **self.reading,
         )
         names = [variable.name for variable in counter.variables]
-        known = known_of(names, knowledge, require, forbid, tiers)
-        chosen = self.chosen.for_columns(counter.variables)
-        known = chosen.limited(known, counter.variables, finds_dag=self.command == "hc")
+        return counter, known_of(names, knowledge, require, forbid, tiers)
+
+    def by(self, chosen: ChosenScore, counter: Counter, known: Knowledge) -> ReadSearch:
+        """Return the search by a score of data that were read, limited by what is known."""
         settings = {"score": chosen.name, "max_parents": self.max_parents}
         learning = learned_by(
             self.command, counter, settings, known, self.asked, rows=rows_counted(counter)
@@ -220,8 +246,20 @@ def request_search(
                 f"{', '.join(map(parameter, decided))}: a score that is given has its options"
             )
         return SearchRequest(command, data, None, max_parents, {}, threads, deadline)
-    chosen, reading = choose_score(score, edge_penalty, options)
-    return SearchRequest(command, data, chosen, max_parents, reading, threads, deadline, asked)
+    if score == EITHER and command in TAKE_EITHER:
+        rivals, reading = choose_rivals(edge_penalty, options)
+        if reading.get("missing") in (EM, "available"):
+            raise UsageError(
+                f"{parameter('score', EITHER)} compares graphs on complete rows: use "
+                f"{parameter('missing')} drop or level, or one of {', '.join(RIVALS)}"
+            )
+        chosen = rivals[0]
+    else:
+        rivals = []
+        chosen, reading = choose_score(score, edge_penalty, options)
+    return SearchRequest(
+        command, data, chosen, max_parents, reading, threads, deadline, asked, rivals
+    )
 
 
 @contextmanager

@@ -39,7 +39,7 @@ def train_field(
     """Train a chain field; `how` are the penalties, folds, seed and threads."""
     if not isinstance(sequence, str):
         raise UsageError(f"{parameter('sequence')} must be the name of a column, not {sequence!r}")
-    options = options_for(data, reading)
+    options = options_for(data, reading, threads=how["threads"])
     rows = _sequences(data, options, sequence=sequence, target=target)
     warn_of_weights_as_inputs(rows.inputs.variables, reading, may_count=False)
     reporter().note(f"{rows.n_rows} rows in {rows.n_sequences} sequences")
@@ -47,7 +47,7 @@ def train_field(
     judged_by = None
     if holdout is not None:
         # Before training, so that what is wrong with the file is said at once.
-        wanted = replace(options_for(holdout, reading), digest=False)
+        wanted = replace(options_for(holdout, reading, threads=how["threads"]), digest=False)
         with naming_holdout(holdout):
             judged_by = _sequences(
                 holdout,

@@ -19,9 +19,11 @@ from gml.model.bayesnet import BayesNet
 from gml.model.conditional_fit import NoEstimate
 from gml.model.em.fitting import EmFit, EmSettings, fit_em
 from gml.model.fit import fit
+from gml.scores.base import DecomposableScore
 from gml.structural.available_forest import available_forest
 from gml.structural.seen_families import FittableScore, SeenFamilies
-from gml.structural.structural_em import Fitted, Learned, structural_em
+from gml.structural.single_edges import SingleEdges
+from gml.structural.structural_em import Fitted, Learned, pairs_seen, structural_em
 from gml.verbs.shared.em_report import AT_RANDOM, tell_assumption
 from gml.verbs.shared.em_request import observing
 from gml.verbs.shared.em_scores import observed_score, price_of, prior_size, require_by_em
@@ -69,11 +71,18 @@ def search_incomplete(
         asked.learned,
         asked,
         shown=shown,
+        edges=SingleEdges(
+            asked.scored,
+            knowledge=read.knowledge,
+            max_parents=read.max_parents,
+            trace=trace,
+        ),
         seed=seed,
         deadline=read.deadline,
     )
     about = {
         "missing": AT_RANDOM,
+        "pairs_seen": pairs_seen(asked.rows),
         "log_likelihood": found.fitted.log_likelihood,
         "start": found.start,
         "rounds": [asdict(one) for one in found.rounds],
@@ -148,10 +157,7 @@ class _Asked:
         self, completion: Dataset, begin: Graph | None, *, start: int, round: int
     ) -> Learned:
         """Search on completed rows."""
-        counter = MemoryCounter(completion.select(self.rows.names), threads=self.threads)
-        opened = self.read.over(counter)
-        if len(kinds_of(self.rows.variables)) > 1:
-            opened = replace(opened, score=FittableScore(opened.score, self.seen))
+        opened = self._opened(completion)
         told: Trace | None = None
         if self.trace is not None:
             trace = self.trace
@@ -160,6 +166,17 @@ class _Asked:
                 trace(step._replace(start=start, round=round))
 
         return Learned(self.learn(opened, begin or self.begin, told), opened.score)
+
+    def scored(self, completion: Dataset) -> DecomposableScore:
+        """Make the score over completed rows."""
+        return self._opened(completion).score
+
+    def _opened(self, completion: Dataset) -> OpenSearch:
+        counter = MemoryCounter(completion.select(self.rows.names), threads=self.threads)
+        opened = self.read.over(counter)
+        if len(kinds_of(self.rows.variables)) > 1:
+            opened = replace(opened, score=FittableScore(opened.score, self.seen))
+        return opened
 
     def roughly(self, dag: Graph, completed: Dataset | None) -> Fitted:
         """Fit by EM as far as a comparison needs it, from what completed rows of labels say."""

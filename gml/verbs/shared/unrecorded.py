@@ -8,6 +8,7 @@ from __future__ import annotations
 _WITHOUT_EFFECT = (
     "asked",
     "debug",
+    "dry_run",
     "engine",
     "format",
     "if_changed",

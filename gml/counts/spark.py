@@ -1,0 +1,274 @@
+"""The engine over rows that Apache Spark holds: each batch of questions is one job.
+
+A first job reads the rows, with the labels of each piece coded by its own reader, and finds what
+levels there are; a second one gives all pieces the levels of the whole, and caches the codes, one
+binary cell per column and piece, in memory and on disk. From then on a job hands the columns that a
+batch of questions asks for to the compiled kernel on each partition, and adds the answers up in a
+tree (`gml.counts.spark_answers`). Counts and sums are exact integers, so the numbers are those of
+the engine over rows in memory, to the last bit.
+
+A cached partition that is lost with its executor is read again. If the rows are no longer the same
+in number, or have a label that was not there, this is noticed and refused.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from gml.counts.answers import MissingTreatment
+from gml.counts.pass_work import Partial, Work
+from gml.counts.passes import PassCounter, RowFacts
+from gml.counts.spark_answers import PieceWork, Total, answer_of
+from gml.counts.spark_rows import (
+    N_ROWS,
+    WEIGHTS,
+    QuoteOpen,
+    StorePieces,
+    array_of,
+    cells_name,
+    piece_of,
+    pieces_schema,
+    stored,
+)
+from gml.counts.spark_session import job, require_same_gml
+from gml.counts.spark_source import SparkSource, open_source
+from gml.data.columns import Choice
+from gml.data.dataset import Dataset, Variable
+from gml.data.missing import why_no_rows
+from gml.data.options import ReadOptions
+from gml.data.piece_facts import PieceColumns, Survey, TableFacts, bits_of_weights, sum_of_weights
+from gml.data.settled_columns import SettledTable, settle
+from gml.errors import CannotAnswer, DataError, GmlError, counted
+from gml.progress import reporter
+from gml.resources import budget_in_force
+
+# What the different numbers of a column that is to be cut take while they are merged.
+_BYTES_PER_VALUE = 64
+
+
+class SparkCounter(PassCounter):
+    """Counts rows that Spark holds; `open_spark` makes one."""
+
+    kind = "Spark"
+
+    def __init__(
+        self,
+        session: Any,
+        coded: Any,
+        facts: RowFacts,
+        n_parts: int,
+        *,
+        max_memory: int | None = None,
+    ) -> None:
+        """Take a table of coded pieces, which is cached, and has so many partitions with rows."""
+        super().__init__(facts, max_memory=max_memory)
+        self._session, self._coded, self._n_parts = session, coded, n_parts
+        self.n_jobs = 0
+        # Whoever opened the engine may not close it.
+        self._release = weakref.finalize(self, _unpersist, coded)
+        self._release.atexit = False
+
+    def __enter__(self) -> SparkCounter:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let Spark forget the codes."""
+        self._release()
+
+    def _over_chunks(self, columns: Sequence[int], work: Work[Partial]) -> Partial:
+        variables = tuple(self.variables[j] for j in columns)
+        cells = [cells_name(j) for j in columns]
+        pieces = self._coded.select(N_ROWS, WEIGHTS, *cells)
+        counting = _CountPieces(work, variables, tuple(cells))
+        self.n_jobs += 1
+        with job(self._session, f"{self.where}: job {self.n_jobs}"):
+            total = answer_of(pieces, PieceWork(counting, work.add), self._n_parts)
+        if total.n_rows != self.pass_rows:
+            raise DataError(
+                f"{self.where}: {counted(total.n_rows, 'row')} where there were {self.pass_rows}; "
+                "the table changed while it was read"
+            )
+        found: Partial = total.answer
+        return found
+
+
+def _unpersist(frame: Any) -> None:
+    """Drop what is cached, unless Spark is gone."""
+    with suppress(Exception):
+        frame.unpersist()
+
+
+@dataclass(frozen=True)
+class _CountPieces:
+    """Does the work of a pass on piece k of a batch of coded pieces."""
+
+    work: Work[Any]
+    variables: tuple[Variable, ...]
+    cells: tuple[str, ...]
+
+    def __call__(self, batch: Any, k: int) -> Any:
+        columns = []
+        for name in self.cells:
+            cells = array_of(batch.column(name)[k])
+            assert cells is not None
+            columns.append(cells)
+        weights = array_of(batch.column(WEIGHTS)[k])
+        if not columns and weights is None:
+            raise AssertionError("a pass over no columns")
+        return self.work.of(Dataset(self.variables, tuple(columns), weights))
+
+
+@dataclass(frozen=True)
+class _SurveyPieces:
+    """Finds the facts of piece k of a batch of pieces as they were read."""
+
+    survey: Survey
+    where: str
+
+    def __call__(self, batch: Any, k: int) -> TableFacts:
+        piece = piece_of(batch, k, len(self.survey.columns))
+        if self.survey.options.weights is not None:
+            sum_of_weights(piece, self.survey.options, self.where)
+        return self.survey.of(piece)
+
+
+@dataclass(frozen=True)
+class _SumWeights:
+    """Adds up the weights of piece k of a batch of pieces."""
+
+    options: ReadOptions
+    where: str
+
+    def __call__(self, batch: Any, k: int) -> Fraction:
+        return sum_of_weights(piece_of(batch, k, 0), self.options, self.where)
+
+
+def _add_fractions(first: Fraction, second: Fraction) -> Fraction:
+    return first + second
+
+
+@dataclass(frozen=True)
+class _CodePieces:
+    """Gives the pieces of a partition the levels of the whole; Spark calls it."""
+
+    settled: SettledTable
+
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        for batch in batches:
+            for k in range(batch.num_rows):
+                piece: PieceColumns = piece_of(batch, k, len(self.settled.coders))
+                columns, weights, n_rows = self.settled.coded(piece)
+                yield stored(columns, weights, n_rows)
+
+
+def open_spark(
+    data: Any,
+    options: ReadOptions,
+    *,
+    used: Choice | None = None,
+    max_memory: int | None = None,
+) -> SparkCounter:
+    """Return the engine over a path, a table or a frame that Spark reads, for the columns used."""
+    source = open_source(data, options, used=used)
+    session, where = source.session, source.reading.where
+    require_same_gml(session)
+    with ExitStack() as whole:
+        try:
+            pieces, survey, facts = _surveyed(source, max_memory)
+        except QuoteOpen:
+            reporter().note(f"{where}: line breaks within quotes; one task reads each file")
+            whole.enter_context(source.whole_files())
+            pieces, survey, facts = _surveyed(source, max_memory)
+        try:
+            if facts.answer is None or facts.answer.n_rows == 0:
+                weighted = options.weights_column is not None
+                raise CannotAnswer(f"{where}: {why_no_rows(where, weighted=weighted)}")
+            settled = settle(facts.answer, survey, where)
+            return _coded(source, pieces, settled, facts.n_parts, max_memory)
+        finally:
+            _unpersist(pieces)
+
+
+def _surveyed(source: SparkSource, max_memory: int | None) -> tuple[Any, Survey, Total]:
+    """Read all pieces, and find out what is known of them; they are cached."""
+    reading = source.reading
+    options, where = reading.options, reading.where
+    n_columns = len(reading.chosen)
+    storing = StorePieces(source.reader, reading)
+    with job(source.session, where):
+        pieces = source.frame.mapInArrow(storing, pieces_schema(n_columns))
+        pieces = pieces.persist(_storage_level())
+    try:
+        bits = 0
+        if options.weights_fractional is not None:
+            with job(source.session, f"{where}: adding up weights"):
+                summing = PieceWork(_SumWeights(options, where), _add_fractions)
+                total = answer_of(pieces, summing, None)
+            bits = bits_of_weights(total.answer or Fraction(0), options, where)
+        most = budget_in_force(max_memory) // (_BYTES_PER_VALUE * max(1, n_columns))
+        survey = Survey(
+            [reading.names[j] for j in reading.chosen],
+            [reading.specs[j] for j in reading.chosen],
+            options,
+            bits,
+            most,
+        )
+        with job(source.session, f"{where}: reading"):
+            work = PieceWork(_SurveyPieces(survey, where), survey.add)
+            facts = answer_of(pieces, work, None)
+        if options.weights is not None and facts.answer is not None:
+            bits_of_weights(Fraction(facts.answer.n), options, where)
+    except GmlError:
+        _unpersist(pieces)
+        raise
+    return pieces, survey, facts
+
+
+def _storage_level() -> Any:
+    from pyspark import StorageLevel
+
+    return StorageLevel.MEMORY_AND_DISK
+
+
+def _coded(
+    source: SparkSource,
+    pieces: Any,
+    settled: SettledTable,
+    n_parts: int,
+    max_memory: int | None,
+) -> SparkCounter:
+    """Code all pieces, cache them, and return the engine over them."""
+    options, where = source.reading.options, source.reading.where
+    n_columns = len(settled.coders)
+    with job(source.session, where):
+        coded = pieces.mapInArrow(_CodePieces(settled), pieces_schema(n_columns))
+        coded = coded.persist(_storage_level())
+    facts = RowFacts(
+        settled.variables,
+        settled.n,
+        settled.n_rows,
+        settled.gaps,
+        settled.unit,
+        None,
+        MissingTreatment(
+            options.missing, settled.n_before, dict(settled.missing), options.na_tokens
+        ),
+        options.decimal,
+        where,
+    )
+    counter = SparkCounter(source.session, coded, facts, n_parts, max_memory=max_memory)
+    with job(source.session, f"{where}: coding"):
+        coded.select(N_ROWS).agg({N_ROWS: "sum"}).toArrow()
+    reporter().note(
+        f"Spark {source.session.version}: codes of {counted(settled.n_rows, 'row')} in "
+        f"{counted(n_parts, 'partition')}"
+    )
+    return counter

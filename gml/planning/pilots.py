@@ -1,0 +1,117 @@
+"""Pilot runs: a command as it will be run, on tables of a few rows, until a second has passed.
+
+Each pilot has four times the rows of the one before, so that two of them show how much more is
+asked of more rows. One that takes too long is stopped where the command can be stopped.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gml.data.dataset import Dataset
+from gml.planning.samples import Source
+from gml.planning.watching import Opened, Watch
+from gml.progress import Remembering, reporting_to
+from gml.stopping import check_stopped
+
+Run = Callable[[Any, float], Any]
+"""Runs the command on data, for so many seconds at most where it can be stopped."""
+
+_FIRST, _FACTOR, _MOST = 500, 4, 32_000
+_SECONDS = 1.5
+_LEAST_SECONDS = 0.3
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """A run on some rows: what was asked, and the CPU seconds of reading, counting and the rest."""
+
+    rows: int
+    watch: Watch
+    seconds: float
+    result: Any
+    complete: bool
+
+    @property
+    def other_seconds(self) -> float:
+        """CPU seconds neither of reading nor of the engine."""
+        return max(0.0, self.seconds - (self.watch.reading or 0.0) - self.watch.engine_seconds)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The table as a command reads it, and the CPU seconds of reading these rows."""
+
+    rows: Dataset
+    n_read: int
+    """Rows in the file, of which missing values may have removed some."""
+    seconds: float
+
+    @property
+    def kept(self) -> float:
+        """The share of rows that are counted."""
+        return self.rows.n_rows / max(1, self.n_read)
+
+
+def read_sample(run: Run, source: Source, folder: Path, n_rows: int) -> Reading:
+    """Read rows as the command does."""
+    found: list[Reading] = []
+    # The first time, code and pages are loaded too.
+    for _ in range(2):
+        watch = Watch(only_open=True)
+        try:
+            with reporting_to(Remembering()):
+                run(source.given(folder, n_rows, watch), 0.0)
+        except Opened:
+            assert watch.rows is not None and watch.reading is not None
+            found.append(Reading(watch.rows, min(n_rows, source.n_rows), watch.reading))
+        else:
+            raise AssertionError("a command with a plan counts by the engine that is watched")
+    return min(found, key=lambda reading: reading.seconds)
+
+
+def run_pilots(
+    run: Run, source: Source, folder: Path, most: int = _MOST, *, pass_rows: int = 0
+) -> list[Pilot]:
+    """Run the command on more and more rows, but on no more than half of them.
+
+    There are two at least, unless the first could not finish.
+    """
+    most = max(1, min(source.n_rows, most, -(-source.size.rows // 2)))
+    sizes = [min(_FIRST, -(-most // _FACTOR))]
+    while sizes[-1] * _FACTOR <= most:
+        sizes.append(sizes[-1] * _FACTOR)
+    found: list[Pilot] = []
+    left = _SECONDS
+    for size in sizes:
+        check_stopped()
+        if len(found) > 1 and found[-1].seconds * 1.5 > left:
+            break
+        # Limits of time are of time that passes, on a machine that may be busy.
+        most_seconds = 3 * max(left, _LEAST_SECONDS)
+        pilot = _piloted(run, source, folder, size, most_seconds, pass_rows)
+        left -= pilot.seconds
+        if not found and pilot.complete and pilot.seconds < _LEAST_SECONDS:
+            # The first time, code is loaded too.
+            pilot = _piloted(run, source, folder, size, most_seconds, pass_rows)
+        if pilot.complete or not found:
+            found.append(pilot)
+        if not pilot.complete:
+            break
+    return found
+
+
+def _piloted(
+    run: Run, source: Source, folder: Path, size: int, most: float, pass_rows: int
+) -> Pilot:
+    watch = Watch(pass_rows=pass_rows)
+    data = source.given(folder, size, watch)
+    began = time.process_time()
+    with reporting_to(Remembering()):
+        result = run(data, most)
+    seconds = time.process_time() - began
+    return Pilot(size, watch, seconds, result, bool(getattr(result, "complete", True)))

@@ -1,0 +1,145 @@
+"""What questions cost on this machine, by asking some of them again of engines of two sizes.
+
+The time of a table is a fixed part and a part per row, so two sizes say what it is with any number
+of rows. The larger engine holds as many rows as a calibration of a fraction of a second allows: on
+few rows all columns would fit into the caches of the processor, and rows would look too cheap.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gml.counts.memory import MemoryCounter
+from gml.counts.spooled import SpooledCounter
+from gml.data.dataset import Dataset
+from gml.data.sample_size import evenly
+from gml.planning.watching import Batch, Level
+from gml.stopping import check_stopped
+
+_SECONDS = 0.35
+_SLICES = 8
+_SLICE = 512
+# Pairs of columns times rows that are counted within a tenth of a second.
+_MOST_PAIRED = 2e9
+
+
+@dataclass(frozen=True)
+class Price:
+    """CPU seconds of a question: with no rows, and more for each row."""
+
+    fixed: float
+    per_row: float
+
+    def at(self, rows: float) -> float:
+        """Return the CPU seconds of a question over so many rows."""
+        return self.fixed + self.per_row * rows
+
+
+@dataclass(frozen=True)
+class Prices:
+    """What questions cost by size, and what an engine takes before it answers the first."""
+
+    of: Mapping[Level, Price]
+    setup_per_row: float
+
+    def of_level(self, level: Level) -> Price:
+        """Return the price of a question; that of the next smaller size if it is not known."""
+        if level in self.of:
+            return self.of[level]
+        kind, size = level
+        known = sorted(other for other in self.of if other[0] == kind)
+        if not known:
+            return Price(0.0, 0.0)
+        below = [other for other in known if other[1] < size]
+        return self.of[below[-1] if below else known[0]]
+
+    def of_all(self, asked: Mapping[Level, float], rows: float) -> float:
+        """Return the CPU seconds of many questions over so many rows."""
+        if not asked:
+            return 0.0
+        each = sum(number * self.of_level(level).at(rows) for level, number in asked.items())
+        return self.setup_per_row * rows + each
+
+
+def calibration_rows(n_columns: int, n_rows: int) -> int:
+    """Return how many rows the larger engine gets, so that all pairs are counted soon.
+
+    Examples
+    --------
+    >>> calibration_rows(37, 10**6), calibration_rows(1000, 10**6)
+    (1000000, 4096)
+    """
+    pairs = max(1.0, n_columns * (n_columns - 1) / 2)
+    return max(4096, min(n_rows, int(_MOST_PAIRED / pairs)))
+
+
+def measured_passes(batches: Sequence[Batch], rows: Dataset) -> Prices:
+    """Ask some batches again of an engine that reads its rows in passes; prices are per batch."""
+    groups: dict[Level, list[Batch]] = {}
+    for batch in batches:
+        groups.setdefault(batch.top, []).append(batch)
+    found = {}
+    with SpooledCounter([replace(rows, origin=None)], threads=1) as counter:
+        for level, some in groups.items():
+            check_stopped()
+            chosen = evenly(some, 2)
+            began = time.process_time()
+            for batch in chosen:
+                batch.ask(counter, batch.questions)
+            each = (time.process_time() - began) / len(chosen)
+            found[level] = Price(0.0, each / max(1, rows.n_rows))
+    return Prices(found, 0.0)
+
+
+def measured(batches: Sequence[Batch], small: Dataset, large: Dataset) -> Prices:
+    """Ask some of the questions of a pilot again, of its own rows and of more."""
+    groups: dict[Level, list[Batch]] = {}
+    for batch in batches:
+        if len(batch.questions):
+            groups.setdefault(batch.top, []).append(batch)
+    if not groups:
+        return Prices({}, 0.0)
+    engines = [_Engine(rows, batches) for rows in (small, large)]
+    # The larger takes nearly all of the time.
+    share = _SECONDS / len(groups)
+    found = {}
+    for level, some in groups.items():
+        check_stopped()
+        at_small, at_large = (engine.seconds_of(some, share) for engine in engines)
+        span = max(1, large.n_rows - small.n_rows)
+        per_row = max(0.0, (at_large - at_small) / span)
+        if large.n_rows <= small.n_rows:
+            per_row = at_large / max(1, large.n_rows)
+        fixed = max(0.0, at_large - per_row * large.n_rows)
+        found[level] = Price(fixed, per_row)
+    return Prices(found, engines[1].setup / max(1, large.n_rows))
+
+
+class _Engine:
+    """An engine that is ready, and how long it took to get it ready."""
+
+    def __init__(self, rows: Dataset, batches: Sequence[Batch]) -> None:
+        sizes = [len(batch.questions) for batch in batches]
+        began = time.process_time()
+        self._counter = MemoryCounter(replace(rows, origin=None), threads=1)
+        if any(not variable.is_continuous for variable in rows.variables):
+            coded = self._counter.coded.for_batch(max(sizes))
+            if sum(sizes) >= 4 * len(rows.variables):
+                self._counter.coded.remember_pairs(coded)
+        self.setup = time.process_time() - began
+
+    def seconds_of(self, batches: Sequence[Batch], most: float) -> float:
+        """CPU seconds per question of some of the batches."""
+        spent, asked = 0.0, 0
+        for batch in evenly(batches, _SLICES):
+            first = max(0, (len(batch.questions) - _SLICE) // 2)
+            some = batch.questions[first : first + _SLICE]
+            began = time.process_time()
+            batch.ask(self._counter, some)
+            spent += time.process_time() - began
+            asked += len(some)
+            if spent > most:
+                break
+        return spent / max(1, asked)

@@ -1,0 +1,260 @@
+"""An engine that takes down what it is asked, for a pilot run of a command on some of the rows.
+
+A path to a table of these rows carries the watch, as the paths of a command line carry its ledger:
+the verb that reads it counts with an engine that is watched, and knows nothing of it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter as Multiset
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.counts.counter import Counter
+from gml.counts.memory import MemoryCounter
+from gml.counts.questions import Family, FamilyArray, TableSet, Triple, TripleArray
+from gml.data.alignment import Recoding, recoded
+from gml.data.dataset import Dataset
+from gml.kernel.layout import FamilyRule, FamilyWorths, TableStatistics
+
+Answer = TypeVar("Answer")
+
+TESTS, FAMILIES, TABLES, MOMENTS = "tests", "families", "tables", "moments"
+"""What is asked for: statistics of tests, values of families, tables of counts, sums of numbers."""
+
+Level = tuple[str, int]
+"""What is asked for, and its size: of a conditioning set, of parents, of the columns of a table."""
+
+
+class Opened(Exception):
+    """Ends a run at the moment when its table has been read."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Questions that were asked together."""
+
+    levels: Multiset[Level]
+    ask: Callable[[Counter, Any], object]
+    """Asks an engine these questions, or some of them."""
+    questions: Any
+    seconds: float
+
+    @property
+    def top(self) -> Level:
+        """The largest of its questions."""
+        return max(self.levels, key=lambda level: level[1])
+
+
+@dataclass
+class Watch:
+    """What a run reads and asks; with `only_open`, it ends when the table is read."""
+
+    only_open: bool = False
+    began: float = field(default_factory=time.process_time)
+    reading: float | None = None
+    """CPU seconds until the table was read."""
+    rows: Dataset | None = None
+    """The table as it was read first."""
+    batches: list[Batch] = field(default_factory=list)
+    asked: Multiset[Level] = field(default_factory=Multiset)
+    calls: int = 0
+    """How often the engine was asked: each batch is a pass where rows are not in memory."""
+    engine_seconds: float = 0.0
+    pass_rows: int = 0
+    """Rows that each batch is said to read again, where the run will be on such an engine."""
+    largest: tuple[int, int] = (0, 0)
+    """Configurations and cells of the table that takes most memory."""
+    _inside: bool = False
+
+    def opened(self, rows: Dataset) -> None:
+        """Take down that a table was read."""
+        if self.rows is None:
+            self.reading, self.rows = time.process_time() - self.began, rows
+            if self.only_open:
+                raise Opened
+
+    def asking(
+        self,
+        levels: Multiset[Level],
+        questions: Any,
+        ask: Callable[[Counter, Any], object],
+        answer: Callable[[], Answer],
+    ) -> Answer:
+        """Answer questions, and take down what they were and how long that took."""
+        if self._inside:
+            return answer()
+        self._inside, began = True, time.process_time()
+        try:
+            return answer()
+        finally:
+            seconds = time.process_time() - began
+            self._inside = False
+            self.calls += 1
+            self.asked += levels
+            self.engine_seconds += seconds
+            self.batches.append(Batch(levels, ask, questions, seconds))
+
+
+class WatchedPath(str):
+    """A path with the watch of a pilot run; otherwise a string as any."""
+
+    __slots__ = ("watch",)
+    watch: Watch
+
+    def __new__(cls, path: str, watch: Watch) -> WatchedPath:
+        found = super().__new__(cls, path)
+        found.watch = watch
+        return found
+
+
+def engine_over(rows: Dataset, source: object, *, threads: int | None = None) -> MemoryCounter:
+    """Return an engine over rows that were read from a source; that of a pilot run is watched."""
+    if isinstance(source, WatchedPath):
+        source.watch.opened(rows)
+        return WatchedCounter(rows, source.watch, threads=threads)
+    return MemoryCounter(rows, threads=threads)
+
+
+class WatchedCounter(MemoryCounter):
+    """The engine over rows in memory, which takes down what it is asked."""
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        watch: Watch,
+        *,
+        threads: int | None = None,
+        max_memory: int | None = None,
+    ) -> None:
+        super().__init__(dataset, threads=threads, max_memory=max_memory)
+        self._watch = watch
+
+    @property
+    def pass_rows(self) -> int:
+        return self._watch.pass_rows
+
+    def _over(self, rows: Dataset) -> WatchedCounter:
+        return WatchedCounter(rows, self._watch, threads=self._threads, max_memory=self._budget)
+
+    def recoded(self, recodings: Mapping[str, Recoding]) -> MemoryCounter:
+        return self._over(recoded(self._dataset, recodings))
+
+    def select(self, names: Sequence[str]) -> MemoryCounter:
+        return self._over(self._dataset.select(names))
+
+    def _note_size(self, configs: float, cells: int) -> None:
+        before = self._watch.largest
+        if configs * cells > before[0] * before[1]:
+            self._watch.largest = (int(min(configs, 2.0**62)), cells)
+
+    def _levels_of(self, sets: Sequence[TableSet]) -> Multiset[Level]:
+        for wanted in sets:
+            configs = float(np.prod([float(self.n_levels[j]) for j in wanted.given] or [1.0]))
+            self._note_size(configs, int(np.prod([self.n_levels[j] for j in wanted.axes])))
+        return Multiset((TABLES, len(s.axes) + len(s.given)) for s in sets)
+
+    def tables(self, sets: Iterable[TableSet]) -> Iterator[Any]:
+        asked = list(sets)
+        ask = super().tables
+        return iter(
+            self._watch.asking(
+                self._levels_of(asked),
+                asked,
+                lambda counter, some: list(counter.tables(some)),
+                lambda: list(ask(asked)),
+            )
+        )
+
+    def family_tables(self, families: Sequence[Family]) -> Iterator[NDArray[np.int64]]:
+        ask = super().family_tables
+        sets = [TableSet((child,), tuple(parents)) for child, parents in families]
+        return iter(
+            self._watch.asking(
+                self._levels_of(sets),
+                families,
+                lambda counter, some: list(counter.family_tables(some)),
+                lambda: list(ask(families)),
+            )
+        )
+
+    def family_values(self, families: Sequence[Family], rule: FamilyRule) -> NDArray[np.float64]:
+        ask = super().family_values
+        return self._watch.asking(
+            _family_levels(families),
+            families,
+            lambda counter, some: counter.family_values(some, rule),
+            lambda: ask(families, rule),
+        )
+
+    def family_ceilings(
+        self, families: Sequence[Family], rule: FamilyRule, cell_prior: float
+    ) -> FamilyWorths:
+        ask = super().family_ceilings
+        return self._watch.asking(
+            _family_levels(families),
+            families,
+            lambda counter, some: counter.family_ceilings(some, rule, cell_prior),
+            lambda: ask(families, rule, cell_prior),
+        )
+
+    def statistics(self, triples: Sequence[Triple]) -> TableStatistics:
+        ask = super().statistics
+        if isinstance(triples, TripleArray):
+            levels = Multiset({(TESTS, triples.rows.shape[1] - 2): len(triples)})
+        else:
+            levels = Multiset((TESTS, len(given)) for _, _, given in triples)
+        return self._watch.asking(
+            levels,
+            triples,
+            lambda counter, some: counter.statistics(some),
+            lambda: ask(triples),
+        )
+
+    def pair_statistics(self, pairs: NDArray[np.int32]) -> TableStatistics:
+        ask = super().pair_statistics
+        return self._watch.asking(
+            Multiset({(TESTS, 0): len(pairs)}),
+            pairs,
+            lambda counter, some: counter.pair_statistics(some),
+            lambda: ask(pairs),
+        )
+
+    def moments(self, columns: Sequence[int], given: Sequence[int] = ()) -> Any:
+        ask = super().moments
+        question = [(tuple(columns), tuple(given))]
+        return self._watch.asking(
+            Multiset({(MOMENTS, len(columns)): 1}),
+            question,
+            lambda counter, some: [counter.moments(*one) for one in some],
+            lambda: ask(columns, given),
+        )
+
+    def expanded_moments(self, columns: Sequence[int]) -> Any:
+        ask = super().expanded_moments
+        return self._watch.asking(
+            Multiset({(MOMENTS, len(columns)): 1}),
+            [tuple(columns)],
+            lambda counter, some: [counter.expanded_moments(one) for one in some],
+            lambda: ask(columns),
+        )
+
+    def residuals(self, families: Sequence[Family]) -> Any:
+        ask = super().residuals
+        return self._watch.asking(
+            _family_levels(families),
+            families,
+            lambda counter, some: counter.residuals(some),
+            lambda: ask(families),
+        )
+
+
+def _family_levels(families: Sequence[Family]) -> Multiset[Level]:
+    if isinstance(families, FamilyArray):
+        return Multiset({(FAMILIES, families.rows.shape[1] - 1): len(families)})
+    return Multiset((FAMILIES, len(parents)) for _, parents in families)

@@ -1,0 +1,325 @@
+"""What a command would take, before it is run: gml.plan, `gml plan`, --dry-run."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from gml.counts.open_count_file import is_counted
+from gml.data.dataset import MAX_LEVELS
+from gml.data.options import AUTO, KEYWORDS, MEMORY, SPARK, STREAM
+from gml.errors import GmlError, UsageError, counted, listing, parameter, place, quote
+from gml.planning.pilots import Pilot, Reading, Run, read_sample, run_pilots
+from gml.planning.plan import Memory as Memory
+from gml.planning.plan import Plan as Plan
+from gml.planning.plan import (
+    Refusal,
+    Repeats,
+    all_families,
+    in_passes,
+    levels_of,
+    many_levels,
+    memory_of,
+    seconds_of,
+    work_of,
+)
+from gml.planning.plan import Seconds as Seconds
+from gml.planning.plan import Work as Work
+from gml.planning.prices import calibration_rows, measured, measured_passes
+from gml.planning.samples import Source, source_of
+from gml.resources import available_threads, budget_in_force, format_size
+from gml.verbs.shared.data_input import is_data
+
+_SEARCHES = ("average", "exact", "ges", "hc", "imap", "pc")
+"""What these ask depends on what they find."""
+PLANNED = tuple(sorted((*_SEARCHES, "check", "chowliu", "count", "fit-params", "indtest", "score")))
+"""The commands that can be planned."""
+_ALIASES = {"chow_liu": "chowliu", "fit": "fit-params"}
+
+_OF_ENGINES = ("engine", "spool", "spool_keep", "master")
+# Files that only the run itself writes, and a limit that pilots have of their own.
+_NOT_FOR_PILOTS = ("test_log", "trace", "max_seconds", "asked", "threads", *_OF_ENGINES)
+_STOPPABLE = ("average", "exact", "ges", "hc", "imap", "pc")
+_REPLICATES = 200
+_MOST_PILOT_ROWS, _MOST_SEARCHED_ROWS = 256_000, 32_000
+# The reader keeps so much whatever the budget.
+_ALWAYS_READ = 1 << 26
+
+
+def plan(command: str, data: Any, *given: Any, **options: Any) -> Plan:
+    """Say what a command would take: rows, tests or families, tables, memory and time.
+
+    A sample of the rows is read, and the command is run on a few of them, for about a second. Times
+    are CPU seconds on this machine; nothing is written.
+
+    Parameters
+    ----------
+    command
+        One of average, check, chowliu, count, exact, fit-params, ges, hc, imap, indtest, pc, score.
+    data
+        A path, a DataFrame, a Dataset or an engine with rows; not standard input.
+    *given, **options
+        What else the function of the command takes: a graph, X and Y, options of tests and scores,
+        and how to read the data.
+
+    Examples
+    --------
+    >>> import gml
+    >>> plan = gml.plan("chowliu", "sample_data/asia.csv")
+    >>> plan.rows, plan.columns, [(work.kind, work.number.likely) for work in plan.work]
+    (5000, 8, [('tests', 28.0)])
+    >>> gml.plan("pc", "sample_data/asia.csv", alpha=0.05).pilots
+    (500, 2000)
+    """
+    command = _known(command)
+    if not isinstance(data, list) and not is_data(data):
+        raise UsageError("a plan needs data: a path, a DataFrame, a Dataset or a Counter")
+    if is_counted(data):
+        raise UsageError(
+            f"{place(data)} is a count file, whose tables are ready: there is nothing to plan"
+        )
+    if options.get("engine") == SPARK:
+        raise UsageError("a plan is of runs on this machine, not of those on Spark")
+    call, repeats = _of_one_replicate(_Call(command, given, options))
+    table = _only_table(data)
+    source = source_of(table, delimiter=options.get("delimiter"), encoding=options.get("encoding"))
+    threads = options.get("threads") or available_threads()
+    draft = Plan(
+        command,
+        source.size.rows,
+        source.size.is_exact,
+        source.size.stored_bytes,
+        levels={},
+        looked_at=0,
+        engine=STREAM if options.get("engine") == STREAM else MEMORY,
+        threads=threads,
+        replicates=repeats.number if repeats.number > 1 else None,
+    )
+    with tempfile.TemporaryDirectory(prefix="gml-plan-") as name:
+        return _planned(draft, call, repeats, source, Path(name), table)
+
+
+def _known(command: str) -> str:
+    name = _ALIASES.get(command, command.replace("_", "-"))
+    if name in PLANNED:
+        return name
+    raise UsageError(f"{quote(command)} has no plan; there are plans of {', '.join(PLANNED)}")
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A verb with all that it is given beside the data."""
+
+    command: str
+    given: Sequence[Any]
+    options: Mapping[str, Any]
+
+    def run(self) -> Run:
+        """Return what runs it on other data, with one thread, for some seconds at most."""
+        module = self.command.replace("-", "_")
+        verb: Callable[..., Any] = getattr(importlib.import_module(f"gml.verbs.{module}"), module)
+        options = {k: v for k, v in self.options.items() if k not in _NOT_FOR_PILOTS}
+        if options.get("encoding") is not None:
+            # Samples are written in UTF-8.
+            options["encoding"] = "utf-8"
+
+        def run(data: Any, seconds: float) -> Any:
+            how = dict(options)
+            if self.command in _STOPPABLE and seconds > 0:
+                how["max_seconds"] = seconds
+            if isinstance(data, str):
+                how["engine"] = MEMORY
+            else:
+                how = {name: value for name, value in how.items() if name not in KEYWORDS}
+            return verb(data, *self.given, threads=1, **how)
+
+        return run
+
+
+def _of_one_replicate(call: _Call) -> tuple[_Call, Repeats]:
+    """Return the call that learns one graph of many, if many are learned, and how many."""
+    options = dict(call.options)
+    if call.command == "pc" and options.get("bootstrap") is not None:
+        number = options.pop("bootstrap")
+        options.pop("threshold", None)
+        return replace(call, options=options), Repeats(number, 0.5)
+    if call.command != "average":
+        return call, Repeats()
+    by = call.given[0] if call.given else options.get("by")
+    if by not in ("hc", "ges", "pc"):
+        return call, Repeats()
+    for name in ("by", "threshold"):
+        options.pop(name, None)
+    number = options.pop("bootstrap", None) or _REPLICATES
+    options = {name: value for name, value in options.items() if value is not None}
+    return _Call(by, call.given[1:], options), Repeats(number, 0.5 if by == "pc" else 1.0)
+
+
+def _only_table(data: Any) -> Any:
+    if not isinstance(data, list):
+        return data
+    if len(data) != 1:
+        raise UsageError(f"a plan is for one table, not for {counted(len(data), 'table')}")
+    return data[0]
+
+
+def _planned(
+    draft: Plan, call: _Call, repeats: Repeats, source: Source, folder: Path, table: Any
+) -> Plan:
+    run = call.run()
+    is_fixed = call.command not in _SEARCHES
+    try:
+        first = read_sample(run, source, folder, min(source.n_rows, 4096))
+        columns = len(first.rows.variables)
+        rows = calibration_rows(columns, source.n_rows)
+        reading = read_sample(run, source, folder, rows)
+        draft = _with_table(draft, reading, source, call)
+        if draft.refused:
+            return draft
+        by_pass = draft.engine == STREAM
+        pilots = run_pilots(
+            run,
+            source,
+            folder,
+            _MOST_PILOT_ROWS if is_fixed else _MOST_SEARCHED_ROWS,
+            pass_rows=source.size.rows if by_pass else 0,
+        )
+    except GmlError as error:
+        return _refused(draft, _in_all_rows(run, source, folder, error), folder, source, table)
+    n = source.size.rows * reading.kept
+    budget = budget_in_force()
+    largest = max((pilot.watch.largest for pilot in pilots), key=lambda size: size[0] * size[1])
+    memory = memory_of(reading.rows, n, largest, budget)
+    most = {}
+    if call.command == "exact":
+        most = all_families(columns, call.options.get("max_parents"))
+    small = pilots[-1].watch.rows
+    assert small is not None
+    batches = pilots[-1].watch.batches
+    if by_pass:
+        memory = in_passes(memory)
+        prices = measured_passes(batches, reading.rows)
+    else:
+        prices = measured(batches, small, reading.rows)
+    seconds = seconds_of(
+        pilots,
+        prices,
+        _reading_seconds(first, reading, source),
+        n,
+        threads=draft.threads,
+        repeats=repeats,
+        is_fixed=is_fixed,
+        by_pass=by_pass,
+    )
+    return replace(
+        draft,
+        memory=memory,
+        work=work_of(pilots, n * repeats.share, is_fixed=is_fixed, most=most),
+        passes=_passes(pilots, n, is_fixed=is_fixed),
+        seconds=seconds,
+        pilots=tuple(pilot.rows for pilot in pilots),
+        refused=_too_large(memory),
+        notes=(*draft.notes, *_unfinished(pilots)),
+    )
+
+
+def _with_table(draft: Plan, reading: Reading, source: Source, call: _Call) -> Plan:
+    """Add what the rows looked at say about the columns, and whether their codes fit."""
+    n = source.size.rows * reading.kept
+    budget = budget_in_force()
+    memory = memory_of(reading.rows, n, (0, 0), budget)
+    most = call.options.get("max_levels") or 255
+    close = [] if source.is_read else many_levels(reading, source.size, min(most, MAX_LEVELS))
+    notes = [
+        f"{listing(close)} may have more levels in all rows than {parameter('max_levels')} allows"
+    ] * bool(close)
+    refused: tuple[Refusal, ...] = ()
+    engine = draft.engine
+    if memory.codes > max(budget, _ALWAYS_READ) and engine != STREAM:
+        reason = (
+            f"the codes would take {format_size(memory.codes)}, more than "
+            f"{parameter('max_memory')} allows ({format_size(budget)})"
+        )
+        if call.options.get("engine") in (None, AUTO) and not source.is_read:
+            engine = STREAM
+            notes.append(f"{reason}: they go to a file ({parameter('engine', STREAM)})")
+        else:
+            refused = (Refusal(4, reason),)
+    return replace(
+        draft,
+        engine=engine,
+        levels=levels_of(reading.rows),
+        looked_at=reading.n_read,
+        memory=memory,
+        refused=refused,
+        notes=tuple(notes),
+    )
+
+
+def _in_all_rows(run: Run, source: Source, folder: Path, error: GmlError) -> GmlError:
+    """Return what is wrong with all rows at hand, not only with those of a pilot."""
+    try:
+        read_sample(run, source, folder, source.n_rows)
+    except GmlError as found:
+        return found
+    return error
+
+
+def _refused(draft: Plan, error: GmlError, folder: Path, source: Source, table: Any) -> Plan:
+    """List what the rows are refused for; whatever else is wrong ends the plan."""
+    message = str(error.args[0]) if error.args else str(error)
+    if isinstance(error, UsageError) or (error.exit_code == 3 and str(folder) not in message):
+        raise error
+    name = place(table) if isinstance(table, str | os.PathLike) else "the data"
+    for path in sorted(folder.iterdir(), key=lambda path: -len(str(path))):
+        message = message.replace(str(path), name)
+    if source.n_rows < source.size.rows:
+        message = f"in {counted(source.n_rows, 'row')} looked at: {message}"
+    return replace(draft, refused=(Refusal(error.exit_code, message),))
+
+
+def _reading_seconds(few: Reading, many: Reading, source: Source) -> float:
+    """CPU seconds of reading all rows: a fixed part, a part per row, and decompression."""
+    if source.is_read:
+        return 0.0
+    per_row = many.seconds / max(1, many.n_read)
+    if many.n_read > 2 * few.n_read:
+        per_row = max(0.0, many.seconds - few.seconds) / (many.n_read - few.n_read)
+    more = max(0, source.size.rows - many.n_read)
+    return many.seconds + per_row * more + source.size.inflating
+
+
+def _passes(pilots: Sequence[Pilot], n: float, *, is_fixed: bool) -> Any:
+    from gml.planning.growth import Range, carried_on
+
+    calls = [float(pilot.watch.calls) for pilot in pilots]
+    if is_fixed:
+        return Range.exactly(calls[-1])
+    found = carried_on([pilot.rows for pilot in pilots], calls, n)
+    return Range(*(float(round(number)) for number in found))
+
+
+def _too_large(memory: Memory) -> tuple[Refusal, ...]:
+    if memory.table <= memory.budget:
+        return ()
+    return (
+        Refusal(
+            4,
+            f"a table would take up to {format_size(memory.table)}, more than "
+            f"{parameter('max_memory')} allows ({format_size(memory.budget)})",
+        ),
+    )
+
+
+def _unfinished(pilots: Sequence[Pilot]) -> list[str]:
+    if pilots[-1].complete:
+        return []
+    return [
+        f"the pilot on {counted(pilots[-1].rows, 'row')} was stopped after "
+        f"{pilots[-1].seconds:.1f} s: how much more there is to do is not known"
+    ]

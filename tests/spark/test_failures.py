@@ -1,0 +1,164 @@
+"""What goes wrong is said in one line: bad input, another gml, executors that die, interrupts."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import GML, error_line
+from tests.spark.cluster import children
+from tests.spark.conftest import LOCAL
+from tests.spark.kills import answers_with_kills
+from tests.spark.tables import cells, written
+
+SPARK = ["--engine", "spark", "--master", LOCAL]
+
+
+@pytest.fixture(scope="module")
+def local(settings):
+    from tests.spark.conftest import stop_session
+
+    yield LOCAL
+    stop_session()
+
+
+@pytest.fixture(scope="session")
+def table(tmp_path_factory):
+    return written(tmp_path_factory.mktemp("table") / "people.csv", cells())
+
+
+def test_bad_input(gml, local, table, tmp_path):
+    lost = error_line(gml("chowliu", tmp_path / "none.csv", *SPARK), 3)
+    assert "none.csv" in lost and "PATH_NOT_FOUND" in lost
+    assert "TABLE_OR_VIEW_NOT_FOUND" in error_line(gml("chowliu", "spark:none", *SPARK), 3)
+    assert "standard input" in error_line(gml("chowliu", "-", *SPARK), 2)
+    assert "did you mean 'sex'" in error_line(gml("chowliu", table, "-c", "sx", *SPARK), 2)
+    identifiers = ["chowliu", table, "-c", "income,sex"]
+    assert error_line(gml(*identifiers, *SPARK), 3) == error_line(gml(*identifiers), 3)
+    collision = ["chowliu", table, "-c", "sex,choice", "--na", "?", "--missing", "level"]
+    plain = gml(*collision)
+    assert gml(*collision, *SPARK).stderr == plain.stderr
+    (tmp_path / "ragged.csv").write_text("A,B\na,b\n" * 9 + "a\n")
+    ragged = ["chowliu", tmp_path / "ragged.csv"]
+    assert error_line(gml(*ragged, *SPARK), 3) == error_line(gml(*ragged), 3)
+    (tmp_path / "empty.csv").write_text("A,B\n")
+    empty = ["chowliu", tmp_path / "empty.csv"]
+    assert error_line(gml(*empty, *SPARK), 4) == error_line(gml(*empty), 4)
+    (tmp_path / "weights.csv").write_text("A,B,w\n" + "a,b,1\n" * 9 + "a,c,1.5\n")
+    weights = ["chowliu", tmp_path / "weights.csv", "--weights", "w"]
+    assert error_line(gml(*weights, *SPARK), 3) == error_line(gml(*weights), 3)
+    words = ["pc", table, "-c", "sex,income", "--test", "fisher-z"]
+    assert re.search("'(fe)?male' is not a number", error_line(gml(*words, *SPARK), 3))
+
+
+def test_what_needs_rows(gml, local, table):
+    command = ["pc", table, "--bootstrap", "5", "-c", "sex,code", *SPARK]
+    assert "needs rows, which Spark does not have" in error_line(gml(*command), 4)
+    by_class = ["--discretize", "mdlp", "--discretize-class", "sex"]
+    refused = error_line(gml("chowliu", table, "-c", "sex,income", *by_class, *SPARK), 4)
+    assert "give the cut points (--cut)" in refused
+
+
+def test_another_master_than_the_one_in_use(gml, local, table):
+    assert gml("chowliu", table, "-c", "sex,code", *SPARK).returncode == 0
+    args = ["chowliu", table, "--engine", "spark", "--master", "local[1]"]
+    assert "a session runs at 'local[2]' already" in error_line(gml(*args), 2)
+
+
+def test_a_job_that_fails(local, tmp_path):
+    from pyspark.sql import functions as F
+
+    import gml
+    from gml.counts.spark_session import log_of, session_at
+
+    session = session_at(LOCAL)
+    frame = session.range(100).select(F.expr("if(id = 7, raise_error('seven'), 1)").alias("a"))
+    with pytest.raises(gml.GmlError) as caught:
+        gml.chow_liu(frame.withColumn("b", F.lit("x")))
+    text = str(caught.value)
+    assert caught.value.exit_code == 4 and "\n" not in text
+    assert "seven" in text and text.endswith(f"its log is {log_of(session)}")
+    assert "seven" in Path(log_of(session)).read_text()
+    Path(log_of(session)).unlink()
+
+
+def test_a_table_that_changes(local, tmp_path):
+    import gml
+    from gml.counts.spark import open_spark
+    from gml.data.options import reading_options
+
+    path = tmp_path / "changing.csv"
+    path.write_text("A,B\n" + "a,b\nc,d\n" * 1000)
+    with open_spark(str(path), reading_options(engine="spark", master=LOCAL)) as counter:
+        path.write_text("A,B\n" + "a,b\nc,d\n" * 900)
+        counter._coded.unpersist(blocking=True)
+        with pytest.raises(gml.DataError, match="1800 rows where there were 2000"):
+            list(counter.tables([gml.TableSet((0, 1), ())]))
+
+
+def test_executors_with_another_gml(gml_process, cluster, table, tmp_path):
+    other = tmp_path / "other" / "gml"
+    other.mkdir(parents=True)
+    (other / "__init__.py").write_text('__version__ = "0.0.1"\n')
+    conf = f"--conf spark.executorEnv.PYTHONPATH={other.parent}"
+    env = {"PYSPARK_SUBMIT_ARGS": f"{conf} {os.environ['PYSPARK_SUBMIT_ARGS']}"}
+    args = ["chowliu", table, "-c", "sex,code", "--engine", "spark", "--master", cluster.master]
+    refused = error_line(gml_process(*args, env=env), 4)
+    assert re.search(
+        r"the driver has gml \S+ \(compiled kernel\), but an executor has gml 0\.0\.1;", refused
+    )
+
+
+def test_executors_that_die(cluster, table):
+    wanted, found, deaths = answers_with_kills(cluster, table, 1)
+    assert deaths == 1
+    assert found == [wanted]
+
+
+def test_interrupt(table, tmp_path):
+    big = tmp_path / "big.csv"
+    lines = table.read_text().splitlines(keepends=True)
+    with big.open("w") as file:
+        file.write(lines[0])
+        for _ in range(100):
+            file.writelines(lines[1:])
+    args = ["pc", str(big), "--exclude", "income,spent", "--missing", "available", *SPARK]
+    process = subprocess.Popen([*GML, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    end = time.monotonic() + 120
+    while time.monotonic() < end and not any(_is_java(child) for child in children(process.pid)):
+        time.sleep(0.05)
+    java = [child for child in children(process.pid) if _is_java(child)]
+    assert java
+    time.sleep(3)
+    os.kill(process.pid, signal.SIGINT)
+    start = time.monotonic()
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert said == b"gml: error: interrupted\n"
+    assert time.monotonic() - start < 10
+    while time.monotonic() < start + 60 and any(map(_is_java, java)):
+        time.sleep(0.1)
+    assert not any(map(_is_java, java))
+
+
+def _is_java(pid: int) -> bool:
+    try:
+        return b"java" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0]
+    except OSError:
+        return False
+
+
+def test_nothing_of_spark_is_imported_without_need():
+    code = (
+        "import sys, gml; gml.pc('sample_data/asia.csv', columns=['smoke', 'lung']);"
+        "print([name for name in sys.modules if name.startswith(('pyspark', 'py4j', 'pyarrow'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

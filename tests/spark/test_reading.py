@@ -1,0 +1,201 @@
+"""What Spark reads is what gml reads: labels byte for byte, from text, other formats and frames."""
+
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import pytest
+
+import gml as library
+from gml.counts.spark import open_spark
+from gml.data.options import reading_options
+from tests.command_line import error_line
+from tests.spark.conftest import LOCAL
+from tests.spark.tables import cells, written
+
+
+@pytest.fixture(scope="session")
+def session(settings):
+    from gml.counts.spark_session import session_at
+    from tests.spark.conftest import stop_session
+
+    yield session_at(LOCAL)
+    stop_session()
+
+
+def tables_of(counter):
+    """All pairs of columns, and which levels these have."""
+    labels = [j for j, v in enumerate(counter.variables) if not v.is_continuous]
+    sets = [library.TableSet((i, j), ()) for i in labels for j in labels if i < j]
+    return counter.variables, counter.n, [found.table.tolist() for found in counter.tables(sets)]
+
+
+def assert_same(data, other=None, **reading):
+    """Reading by Spark gives the levels and counts that reading by gml gives."""
+    memory = library.MemoryCounter(library.read(data if other is None else other, **reading))
+    with open_spark(data, reading_options(**reading)) as spark:
+        assert tables_of(spark) == tables_of(memory)
+        assert spark.missing_treatment == memory.missing_treatment
+        assert spark.unit == memory.unit
+
+
+ODD_FIELDS = [
+    'plain', '"quoted"', '"with ""quotes"""', '"a,b"', 'back\\slash', '"back\\slash"', '"\\"',
+    " blanks ", '" in quotes "', "'single'", 'in"side', "é", '"€"', "1", "01", "1.0", "-0", "+1",
+    "1e3", "true", "2024-02-29", "#comment", "None", '"\ttab"', "NULL", "NA", '"NA"', '""', " NA ", "?",
+]  # fmt: skip
+
+
+def test_odd_fields(session, tmp_path):
+    path = tmp_path / "odd.csv"
+    lines = [f"{field},{k % 3}" for k, field in enumerate(ODD_FIELDS * 400)]
+    path.write_bytes(("value,other\n" + "\n".join(lines)).encode())
+    assert session.read.text(str(path)).rdd.getNumPartitions() > 1
+    assert_same(str(path), missing="available")
+    assert_same(str(path), na=["?"], missing="level")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_line_ends_blank_lines_and_a_mark(session, tmp_path, end):
+    path = tmp_path / "lines.csv"
+    rows = [f"{'abc'[k % 3]},{k % 2}" for k in range(30)]
+    path.write_bytes(b"\xef\xbb\xbf" + end.join(["A,B", *rows[:9], "", *rows[9:], ""]).encode())
+    assert_same(str(path))
+
+
+def test_line_breaks_within_quotes(session, tmp_path):
+    path = tmp_path / "breaks.csv"
+    long = "x" * 500
+    rows = [f'"line {k % 7}\nand, {long}",{k % 3}' for k in range(2000)]
+    path.write_text("text,other\n" + "\n".join(rows) + "\n")
+    assert_same(str(path))
+    # The settings of the session are as they were.
+    assert session.conf.get("spark.sql.files.maxPartitionBytes") == "64k"
+
+
+def test_a_quote_that_is_never_closed(session, gml, tmp_path):
+    path = tmp_path / "open.csv"
+    path.write_text("A,B\n" + "a,b\n" * 50_000 + '"c,d\n' + "a,b\n" * 50_000)
+    memory = error_line(gml("chowliu", path), 3)
+    assert error_line(gml("chowliu", path, "--engine", "spark", "--master", LOCAL), 3) == memory
+
+
+def test_delimiters_encodings_and_compression(session, tmp_path):
+    rows = [f"{'äöü'[k % 3]};{k % 2}" for k in range(300)]
+    text = "Größe;B\n" + "\n".join(rows) + "\n"
+    (tmp_path / "latin.csv").write_bytes(text.encode("latin-1"))
+    assert_same(str(tmp_path / "latin.csv"), delimiter=";", encoding="latin-1")
+    (tmp_path / "tabs.tsv.gz").write_bytes(gzip.compress(text.replace(";", "\t").encode()))
+    assert_same(str(tmp_path / "tabs.tsv.gz"))
+
+
+def test_a_folder_of_text_files(session, tmp_path):
+    folder = tmp_path / "days.csv"
+    folder.mkdir()
+    whole = ["A,B"]
+    for day in range(5):
+        rows = [f"{'xyz'[(day + k) % 3]},{k % (2 + day)}" for k in range(20)]
+        (folder / f"{day}.csv").write_text("A,B\n" + "\n".join(rows) + "\n")
+        whole += rows
+    (tmp_path / "whole.csv").write_text("\n".join(whole) + "\n")
+    assert_same(str(folder), str(tmp_path / "whole.csv"))
+    (folder / "other.csv").write_text("A,C\nx,1\n")
+    with pytest.raises(library.GmlError, match="the headers of the files differ"):
+        assert_same(str(folder), str(tmp_path / "whole.csv"))
+
+
+@pytest.mark.parametrize("policy", ["drop", "level", "available"])
+@pytest.mark.parametrize("weights", [{}, {"weights": "weight"}, {"weights_fractional": "income"}])
+def test_missing_values_and_weights(session, tmp_path, policy, weights):
+    path = written(tmp_path / "people.csv", cells())
+    exclude = [name for name in ("income", "spent") if name not in weights.values()]
+    assert_same(str(path), missing=policy, exclude=exclude, **weights)
+
+
+def test_declared_levels_intervals_and_cuts(session, tmp_path):
+    path = written(tmp_path / "people.csv", cells())
+    levels = {"sex": ["other", "male", "female"], "income": ["[-inf,30)", "[30,inf)"]}
+    names = ["sex", "income", "code"]
+    assert_same(str(path), columns=names, levels=levels)
+    assert_same(str(path), columns=names, cut={"income": "width:4", "code": [3, 6, 9]})
+    assert_same(str(path), columns=names, bins=4, max_levels=20)
+
+
+def test_many_numbers_are_cut_by_quantiles(session, tmp_path):
+    path = tmp_path / "many.csv"
+    numbers = np.random.default_rng(1).normal(size=(70_000, 1)).round(7)
+    path.write_text("x,y\n" + "".join(f"{x},{k % 3}\n" for k, (x,) in enumerate(numbers)))
+    assert_same(str(path), bins=5)
+
+
+def test_other_formats(session, tmp_path):
+    path = written(tmp_path / "people.csv", cells())
+    frame = session.createDataFrame(
+        [
+            (True, 1, 1.5, 2.0, "a", b"bytes"),
+            (False, 2, float("nan"), None, None, b"x"),
+            (None, None, -0.0, 1e20, "NA", None),
+        ]
+        * 40,
+        "flag boolean, whole int, wide double, narrow float, text string, raw binary",
+    )
+    frame = frame.selectExpr(
+        "*",
+        "date'2024-02-29' as day",
+        "timestamp'2024-02-29 12:00:00.5' as at",
+        "timestamp_ntz'2024-02-29 12:00:00' as ntz",
+        "cast(whole as decimal(10, 2)) as price",
+    )
+    # The default of Spark is a type that does not say which time zone it is in.
+    session.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
+    frame.write.parquet(str(tmp_path / "rows.parquet"))
+    frame.write.orc(str(tmp_path / "rows.orc"))
+    assert_same(str(tmp_path / "rows.parquet"), missing="available")
+    assert_same(str(tmp_path / "rows.orc"), str(tmp_path / "rows.parquet"), missing="drop")
+    assert_same(f"spark:orc:{tmp_path}/rows.orc", str(tmp_path / "rows.parquet"), missing="drop")
+    frame.createOrReplaceTempView("rows")
+    assert_same("spark:rows", str(tmp_path / "rows.parquet"), missing="drop")
+    assert_same(f"spark:csv:{path}", str(path), missing="level", exclude=["income", "spent"])
+
+
+def test_a_frame_of_spark_is_data(session, tmp_path):
+    path = written(tmp_path / "people.csv", cells())
+    frame = session.read.csv(str(path), header=True, escape='"', ignoreLeadingWhiteSpace=False)
+    reading = {"exclude": ["income", "spent", "weight"], "missing": "level"}
+    found = library.pc(frame.repartition(3), **reading)
+    memory = library.pc(str(path), **reading)
+    assert found.graph == memory.graph and found.tests == memory.tests
+    score = library.score(frame, memory.graph, **reading)
+    assert str(score) == str(library.score(str(path), memory.graph, **reading))
+    with pytest.raises(library.UsageError, match="`delimiter` is for text files"):
+        library.pc(frame, delimiter=";")
+
+
+def test_names_with_dots_and_names_twice(session):
+    frame = session.createDataFrame([("a", "b", "c"), ("x", "y", "z")] * 5, ["a.b", "c`d", "e"])
+    found = library.chow_liu(frame).graph
+    assert found.names == ("a.b", "c`d", "e")
+    twice = frame.toDF("A", "B", "A")
+    with pytest.raises(library.DataError, match="has 'A' more than once"):
+        library.chow_liu(twice)
+    assert library.chow_liu(frame.toDF("A", "B", "e"), columns=["A", "B"]).graph.n_edges == 1
+
+
+def test_what_no_label_is(session):
+    frame = session.createDataFrame([([1], "a")], "list array<int>, text string")
+    with pytest.raises(library.DataError, match="lists and structures are not labels"):
+        library.chow_liu(frame)
+
+
+def test_many_partitions_are_added_up_in_a_tree(session):
+    numbers = session.range(0, 20_000, 1, 20).selectExpr(
+        "id % 3 as a", "id % 7 as b", "id % 3 as c"
+    )
+    with open_spark(numbers, reading_options()) as counter:
+        assert counter._n_parts == 20
+        (found,) = counter.tables([library.TableSet((0, 1), (2,))])
+    ids = np.arange(20_000)
+    wanted = np.zeros((3, 3, 7), dtype=np.int64)
+    np.add.at(wanted, (ids % 3, ids % 3, ids % 7), 1)
+    assert np.array_equal(found.table, wanted)

@@ -1,0 +1,86 @@
+"""Commands print the same bytes with Spark as in memory, on threads and on a cluster."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.command_line import error_line
+from tests.spark.tables import cells, written
+
+LABELS = ["--exclude", "income,spent,weight"]
+AVAILABLE = ["--missing", "available"]
+BOTH = ["--numeric", "income,spent", "--exclude", "weight,code"]
+WEIGHTED = ["--weights", "weight"]
+
+
+@pytest.fixture(scope="session")
+def table(tmp_path_factory):
+    return written(tmp_path_factory.mktemp("table") / "people.csv", cells())
+
+
+@pytest.fixture(scope="session")
+def graph(tmp_path_factory):
+    path = tmp_path_factory.mktemp("graph") / "graph.dot"
+    path.write_text("digraph { sex -> choice; region -> choice; code }")
+    return path
+
+
+@pytest.fixture(scope="session")
+def mixed(tmp_path_factory):
+    path = tmp_path_factory.mktemp("graph") / "mixed.dot"
+    path.write_text("digraph { sex -> income; choice -> income; income -> spent; region }")
+    return path
+
+
+COMMANDS = {
+    "chowliu": ["chowliu", "DATA", *LABELS, "--missing", "level"],
+    "pc": ["pc", "DATA", *LABELS, *AVAILABLE, *WEIGHTED, "-f", "json"],
+    "pc of numbers": ["pc", "DATA", "-c", "income,spent,code", "--test", "fisher-z", "--missing", "drop", "-f", "json"],
+    "pc of both": ["pc", "DATA", *BOTH, *AVAILABLE, *WEIGHTED, "-f", "json"],
+    "hc": ["hc", "DATA", *LABELS, "--missing", "level", "-f", "json"],
+    "hc of both": ["hc", "DATA", *BOTH, "--missing", "drop", "-f", "json"],
+    "ges": ["ges", "DATA", *LABELS, "--missing", "drop", *WEIGHTED, "-f", "json"],
+    "exact": ["exact", "DATA", *LABELS, "--missing", "level", "-f", "json"],
+    "imap": ["imap", "DATA", "-c", "sex,choice,code", "--order", "sex,choice,code", *AVAILABLE],
+    "score": ["score", "DATA", "GRAPH", "--missing", "level", "--score", "bic,bdeu,k2", "-f", "json"],
+    "score of fractions": ["score", "DATA", "GRAPH", "--weights-fractional", "income", "--missing", "drop"],
+    "score of both": ["score", "DATA", "MIXED", *BOTH, "--missing", "drop", *WEIGHTED],
+    "indtest": ["indtest", "DATA", "sex", "choice", "-z", "region", *AVAILABLE, "-f", "json"],
+    "indtest of all pairs": ["indtest", "DATA", "--all-pairs", *LABELS, "--missing", "level"],
+    "fit-params": ["fit-params", "DATA", "GRAPH", "--missing", "drop", *WEIGHTED],
+    "fit-params of both": ["fit-params", "DATA", "MIXED", *BOTH, "--missing", "drop"],
+    "cut": ["pc", "DATA", "--exclude", "weight", "--missing", "drop", "--bins", "3", "-f", "json"],
+    "cut at points": ["chowliu", "DATA", "-c", "income,sex,code", "--cut", "income=20,30,40"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_same_bytes(gml, master, table, graph, mixed, name):
+    places = {"DATA": table, "GRAPH": graph, "MIXED": mixed}
+    args = [places.get(word, word) for word in COMMANDS[name]]
+    memory = gml(*args)
+    assert memory.returncode == 0, memory.stderr
+    spark = gml(*args, "--engine", "spark", "--master", master)
+    assert spark.returncode == 0, spark.stderr
+    assert _without_hash(spark.stdout) == _without_hash(memory.stdout)
+    assert spark.stderr == memory.stderr
+
+
+def _without_hash(printed: bytes) -> object:
+    """What was printed, without the hash of the input, which Spark does not compute."""
+    try:
+        found = json.loads(printed)
+    except ValueError:
+        return b"\n".join(line for line in printed.splitlines() if b"sha256:" not in line)
+    for part in (found, found.get("graph", {})):
+        part.pop("hash", None)
+        part.get("learning", {}).pop("data", None)
+    return json.dumps(found)
+
+
+def test_missing_values_are_refused_alike(gml, master, table):
+    args = ["chowliu", table, *LABELS]
+    memory = error_line(gml(*args), 3)
+    assert error_line(gml(*args, "--engine", "spark", "--master", master), 3) == memory

@@ -1,0 +1,134 @@
+"""How often an engine that reads rows in passes reads them, and what it answers without."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gml
+from gml.counts.known_tables import KnownTables, answered, bits_of_columns
+from gml.counts.memory import MemoryCounter
+from gml.counts.spooled import SpooledCounter
+from gml.independence.registry import TESTS
+from gml.learners.chowliu import chow_liu
+from gml.learners.exact import exact
+from gml.learners.ges import ges
+from gml.learners.hillclimb import hill_climb
+from gml.learners.imap import minimal_imap
+from gml.learners.order_mcmc import order_mcmc
+from gml.learners.pc import pc
+from gml.scores.registry import SCORES
+from tests.unit.test_engines import content
+
+
+class Watched(SpooledCounter):
+    """Counts its passes, and the tables of each."""
+
+    def __init__(self, *args, **options):
+        self.passes = []
+        super().__init__(*args, **options)
+
+    def _over_chunks(self, columns, work):
+        self.passes.append(len(getattr(work, "sets", ())))
+        return super()._over_chunks(columns, work)
+
+
+@pytest.fixture
+def asia():
+    return gml.read("sample_data/asia.csv")
+
+
+@pytest.fixture
+def engine(asia, tmp_path):
+    with Watched(asia.blocks(900), folder=tmp_path, max_memory=1 << 26) as engine:
+        yield engine
+
+
+LEARNERS = {
+    "chowliu": (lambda e: chow_liu(e).graph, 1),
+    "pc": (lambda e: pc(TESTS["g"](e)), 8),
+    "hc": (lambda e: hill_climb(SCORES["bic"](e)), 3),
+    "hc with restarts": (lambda e: hill_climb(SCORES["bdeu"](e), tabu=5, restarts=2), 10),
+    "ges": (lambda e: ges(SCORES["bic"](e)), 4),
+    "exact": (lambda e: exact(SCORES["bic"](e)), 4),
+    "exact, bdeu": (lambda e: exact(SCORES["bdeu"](e)), 4),
+    "imap": (lambda e: minimal_imap(TESTS["g"](e), sorted(e.order.names)), 4),
+    "orders": (lambda e: order_mcmc(SCORES["bdeu"](e), iterations=2000, chains=4), 3),
+}
+
+
+@pytest.mark.filterwarnings("ignore:the chains do not agree")
+@pytest.mark.parametrize("name", LEARNERS)
+def test_learners_need_few_passes_and_count_as_in_memory(asia, engine, name):
+    """The numbers of tests and of scores are part of what they return."""
+    learn, most = LEARNERS[name]
+    assert content(learn(engine)) == content(learn(MemoryCounter(asia)))
+    assert len(engine.passes) <= most
+
+
+def test_what_is_known_needs_no_pass(asia, engine):
+    memory = MemoryCounter(asia)
+    sets = [gml.TableSet((2,), (0, 1)), gml.TableSet((1, 0), (2,)), gml.TableSet((0, 2), (1,))]
+    assert content(list(engine.tables(sets))) == content(list(memory.tables(sets)))
+    # Three questions, and one table.
+    assert engine.passes == [1]
+    more = [gml.TableSet((2,), (0,)), gml.TableSet((0,)), gml.TableSet((0, 1), (2,))]
+    assert content(list(engine.tables(more))) == content(list(memory.tables(more)))
+    assert engine.passes == [1]
+
+
+def test_what_is_expected_is_counted_with_the_next_pass(engine):
+    expected = [gml.TableSet((3,), (4,)), gml.TableSet((5, 6))]
+    engine.expect(lambda: expected)
+    assert engine.passes == []
+    list(engine.tables([gml.TableSet((0,), (1,))]))
+    assert engine.passes == [3]
+    list(engine.tables(expected))
+    assert engine.passes == [3]
+
+
+def test_expectations_do_not_exceed_the_room(asia, tmp_path):
+    with Watched(asia.blocks(900), folder=tmp_path, max_memory=1 << 18) as engine:
+        triples = [gml.TableSet((0,), (j, k)) for j in range(1, 8) for k in range(1, j)]
+        engine.expect(lambda: iter(triples * 1000))
+        list(engine.tables([gml.TableSet((0,), (1,))]))
+        assert engine.passes[0] < 40
+        memory = MemoryCounter(asia)
+        assert content(list(engine.tables(triples))) == content(list(memory.tables(triples)))
+
+
+def test_a_margin_over_missing_values_is_counted_anew(tmp_path):
+    path = tmp_path / "gaps.csv"
+    path.write_text("a,b,c\n" + "x,u,p\ny,,q\nx,v,p\ny,u,q\nx,,p\n" * 50)
+    data = gml.read(path, missing="available")
+    with Watched(data.blocks(60), folder=tmp_path) as engine:
+        whole, without_c, without_b = (
+            gml.TableSet((0,), (1, 2)),
+            gml.TableSet((0,), (1,)),
+            gml.TableSet((0,), (2,)),
+        )
+        memory = MemoryCounter(data)
+        for asked, passes in ((whole, 1), (without_c, 1), (without_b, 2)):
+            assert content(list(engine.tables([asked]))) == content(list(memory.tables([asked])))
+            assert len(engine.passes) == passes
+
+
+def test_tables_asked_for_longest_ago_make_room():
+    known = KnownTables([False] * 3, 2 * (300 + 16))
+    for j in range(3):
+        known.keep(1 << j, np.array([j, j]))
+        assert known.get(1) is not None
+    assert [known.get(1 << j) is not None for j in range(3)] == [True, False, True]
+
+
+def test_a_table_is_turned_as_the_question_wants_it():
+    rng = np.random.default_rng(3)
+    table = rng.integers(0, 3, (2, 3, 4))
+    key = bits_of_columns([1, 3, 4])
+    known = KnownTables([False] * 5, 1 << 20)
+    known.keep(key, table)
+    found = answered(known.get(key), gml.TableSet((3,), (4, 1)))
+    assert found.n == table.sum()
+    for row, (k, i) in zip(found.table, found.configs, strict=True):
+        assert row.tolist() == table[i, :, k].tolist()
+    assert np.array_equal(known.get(bits_of_columns([1, 4])), table.sum(axis=1))

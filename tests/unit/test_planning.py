@@ -1,0 +1,345 @@
+"""Plans: samples of tables, what is asked, prices, growth, and what would be refused."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import math
+import random
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import gml
+from gml.counts.memory import MemoryCounter
+from gml.data.table_sample import sample_table
+from gml.errors import GmlError, UsageError
+from gml.planning.growth import Range, carried_on, straight_on
+from gml.planning.plan import all_families, memory_of
+from gml.planning.prices import Price, Prices, calibration_rows
+from gml.planning.watching import Opened, Watch, WatchedPath, engine_over
+from gml.resources import limited_to
+from tests.places import ROOT
+
+ASIA = ROOT / "sample_data" / "asia.csv"
+GRAPH = ROOT / "sample_data" / "asia.dot"
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """A table that is larger than what is looked at under a small budget."""
+    path = tmp_path_factory.mktemp("large") / "large.csv"
+    draw = random.Random(3)
+    lines = [f"{draw.choice('xyz')},{draw.choice(['no', 'yes'])},{k % 5}\n" for k in range(300_000)]
+    path.write_text("a,b,c\n" + "".join(lines))
+    return path
+
+
+# ---------------------------------------------------------------------- samples
+
+
+def test_a_small_table_is_taken_whole():
+    sample = sample_table(ASIA)
+    assert (sample.size.rows, sample.size.is_exact, sample.n_rows) == (5000, True, 5000)
+    assert sample.size.stored_bytes == sample.size.text_bytes == ASIA.stat().st_size
+
+
+def test_rows_of_a_large_table_are_estimated(large, tmp_path):
+    with limited_to(8 << 20):
+        sample = sample_table(large)
+    assert not sample.size.is_exact
+    assert sample.n_rows < 200_000
+    assert sample.size.rows == pytest.approx(300_000, rel=0.01)
+    written = gml.read(sample.written(tmp_path, 1000))
+    assert (written.n, written.names) == (1000, ("a", "b", "c"))
+    assert len(written.variables[2].levels) == 5
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress])
+def test_of_a_compressed_table_the_beginning_is_read(large, tmp_path, pack):
+    path = tmp_path / "large.csv.packed"
+    path.write_bytes(pack(large.read_bytes()))
+    whole = sample_table(path)
+    assert (whole.size.rows, whole.size.is_exact) == (300_000, True)
+    with limited_to(8 << 20):
+        sample = sample_table(path)
+    assert not sample.size.is_exact
+    # What is decompressed ahead counts as read, and is much of so small a file.
+    assert sample.size.rows == pytest.approx(300_000, rel=0.7)
+    assert sample.size.inflating > 0
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("last", [True, False])
+def test_line_ends(tmp_path, end, last):
+    path = tmp_path / "t.csv"
+    text = end.join(["a,b", *["x,y", "z,y"] * 10]) + (end if last else "")
+    path.write_bytes(text.encode())
+    sample = sample_table(path)
+    assert sample.size.rows == sample.n_rows == 20
+    assert gml.read(sample.written(tmp_path, 10)).n == 10
+
+
+def test_quoted_line_ends_are_no_rows(tmp_path):
+    path = tmp_path / "q.csv"
+    path.write_text('"a\nname",b\n' + '"x\ny",1\nz,"2, 3"\n' * 50)
+    sample = sample_table(path)
+    assert sample.size.rows == 100
+    assert gml.read(sample.written(tmp_path, 40)).n == 40
+
+
+def test_an_encoding_is_decoded(tmp_path):
+    path = tmp_path / "wide.csv"
+    path.write_bytes("größe,b\n".encode("utf-16") + "å,1\n".encode("utf-16-le") * 30)
+    plan = gml.plan("chowliu", path, encoding="utf-16")
+    assert (plan.rows, list(plan.levels)) == (30, ["größe", "b"])
+
+
+def test_parquet_says_how_many_rows_there_are(tmp_path):
+    pytest.importorskip("pyarrow")
+    frame = pd.read_csv(ASIA, dtype=str)
+    frame.to_parquet(tmp_path / "asia.parquet", row_group_size=500)
+    sample = sample_table(tmp_path / "asia.parquet")
+    assert (sample.size.rows, sample.size.is_exact) == (5000, True)
+    read = gml.read(sample.written(tmp_path, 100))
+    assert (read.n, read.names) == (100, gml.read(ASIA).names)
+    plan = gml.plan("chowliu", tmp_path / "asia.parquet")
+    assert [work.number.likely for work in plan.work] == [28]
+
+
+def test_streams_cannot_be_planned():
+    with pytest.raises(UsageError, match="standard input cannot be planned: it can be read only"):
+        sample_table("-")
+
+
+# ---------------------------------------------------------------------- what is asked
+
+
+def test_the_watch_sees_every_question():
+    watch = Watch()
+    counter = engine_over(gml.read(ASIA), WatchedPath("asia.csv", watch), threads=1)
+    result = gml.hc(counter)
+    assert sum(watch.asked.values()) >= result.families
+    assert {kind for kind, _ in watch.asked} == {"families"}
+    assert watch.calls == len(watch.batches)
+    again = MemoryCounter(gml.read(ASIA), threads=1)
+    assert gml.hc(again).score == result.score
+    for batch in watch.batches:
+        batch.ask(again, batch.questions)
+
+
+@pytest.mark.filterwarnings("ignore::gml.GmlWarning")
+def test_the_watched_engine_answers_alike():
+    data = gml.read(ASIA)
+    watched = engine_over(data, WatchedPath("asia.csv", Watch()), threads=1)
+    for learner in (gml.chow_liu, gml.pc, gml.ges, gml.exact):
+        assert list(learner(watched).graph.edges()) == list(learner(data).graph.edges())
+    fitted = [gml.fit(rows, GRAPH).cpt("lung").table for rows in (watched, data)]
+    assert np.array_equal(*fitted)
+
+
+def test_a_plain_path_is_not_watched():
+    assert type(engine_over(gml.read(ASIA), str(ASIA))) is MemoryCounter
+
+
+def test_a_watch_may_end_a_run_when_the_table_is_read():
+    watch = Watch(only_open=True)
+    with pytest.raises(Opened):
+        gml.pc(WatchedPath(str(ASIA), watch))
+    assert watch.rows.n == 5000
+    assert watch.asked == {}
+
+
+# ---------------------------------------------------------------------- numbers
+
+
+@pytest.mark.parametrize(
+    ("command", "given", "options", "expected"),
+    [
+        ("chowliu", [], {}, {("tests", 0): 28}),
+        ("count", [], {"pairs": True}, {("tables", 2): 28}),
+        ("count", [], {"triples": True}, {("tables", 3): 56}),
+        ("indtest", [], {"all_pairs": True}, {("tests", 0): 28}),
+        ("indtest", ["smoke", "lung"], {"given": ["bronc", "dysp"]}, {("tests", 2): 1}),
+        ("score", [GRAPH], {}, {("families", 0): 2, ("families", 1): 4, ("families", 2): 2}),
+        ("fit-params", [GRAPH], {}, {("tables", 1): 2, ("tables", 2): 4, ("tables", 3): 2}),
+    ],
+)
+def test_numbers_of_tables_are_exact(command, given, options, expected):
+    plan = gml.plan(command, ASIA, *given, **options)
+    assert {(work.kind, work.size): work.number for work in plan.work} == {
+        level: Range.exactly(number) for level, number in expected.items()
+    }
+    assert plan.passes.low == plan.passes.high
+
+
+def test_level_0_of_pc_is_all_pairs():
+    plan = gml.plan("pc", ASIA)
+    numbers = {(work.kind, work.size): work.number for work in plan.work}
+    assert numbers["tests", 0] == Range.exactly(28)
+    low, likely, high = numbers["tests", 1]
+    assert 0 < low <= likely <= high
+
+
+def test_an_exact_search_asks_no_more_than_there_is():
+    plan = gml.plan("exact", ASIA, max_parents=2)
+    bounds = all_families(8, 2)
+    for work in plan.work:
+        if (work.kind, work.size) in bounds:
+            assert work.number.high <= max(bounds[work.kind, work.size], work.number.low)
+
+
+def test_all_families():
+    assert sum(all_families(5, None).values()) == 5 * 2**4
+    assert all_families(3, 9) == all_families(3, None)
+
+
+def test_replicates_are_planned_by_one_of_them():
+    plan = gml.plan("average", ASIA, "hc", bootstrap=50)
+    once = gml.plan("hc", ASIA)
+    assert plan.replicates == 50
+    assert [(work.kind, work.size) for work in plan.work] == [
+        (work.kind, work.size) for work in once.work
+    ]
+    assert gml.plan("average", ASIA, by="ges").replicates == 200
+    assert gml.plan("pc", ASIA, bootstrap=30).replicates == 30
+    assert gml.plan("pc", ASIA).replicates is None
+
+
+def test_memory_is_that_of_the_codes():
+    data = gml.read(ASIA)
+    memory = memory_of(data, 5000, (4, 2), 1 << 30)
+    assert memory.codes == sum(column.nbytes for column in data.columns)
+    assert memory.masks == 16 * 5000 // 8
+    assert memory.table == 8 * 2 * 4
+    weighted = replace(data, weights=np.ones(5000, dtype=np.int64))
+    assert memory_of(weighted, 5000, (0, 0), 1 << 30).codes == memory.codes + 8 * 5000
+
+
+def test_row_order_changes_nothing_that_is_counted(tmp_path):
+    header, *rows = ASIA.read_text().splitlines(keepends=True)
+    random.Random(1).shuffle(rows)
+    path = tmp_path / "shuffled.csv"
+    path.write_text(header + "".join(rows))
+    plans = [gml.plan("chowliu", table) for table in (ASIA, path)]
+    assert plans[0].work == plans[1].work
+    assert dict(plans[0].levels) == dict(plans[1].levels)
+    assert plans[0].rows == plans[1].rows
+    assert replace(plans[0].memory, budget=0) == replace(plans[1].memory, budget=0)
+
+
+@pytest.mark.parametrize("kind", ["frame", "dataset", "counter"])
+def test_data_of_any_kind(kind):
+    frame = pd.read_csv(ASIA, dtype=str)
+    data = {"frame": frame, "dataset": gml.read(ASIA), "counter": MemoryCounter(gml.read(ASIA))}
+    plan = gml.plan("pc", data[kind])
+    path = gml.plan("pc", ASIA)
+    assert (plan.rows, dict(plan.levels)) == (path.rows, dict(path.levels))
+    assert [work.number for work in plan.work] == [work.number for work in path.work]
+    if kind != "frame":
+        assert plan.seconds.reading == 0
+
+
+# ---------------------------------------------------------------------- time
+
+
+def test_growth():
+    assert carried_on([10], [5.0], 10) == Range.exactly(5.0)
+    flat = carried_on([100, 400], [10.0, 10.0], 1600)
+    assert flat.low < flat.likely == 10.0 < flat.high
+    more = carried_on([100, 400], [10.0, 20.0], 1600)
+    assert more.likely > 20.0
+    far = carried_on([100, 400], [10.0, 10.0], 400 * 2**10)
+    assert far.high / far.low > flat.high / flat.low
+    assert straight_on([10, 20], [1.0, 1.0], 1000) == 1.0
+    assert straight_on([20], [1.0], 40) == 2.0
+
+
+def test_prices():
+    prices = Prices({("tests", 0): Price(1.0, 0.5), ("tests", 2): Price(2.0, 1.0)}, 0.25)
+    assert prices.of_all({("tests", 0): 3}, 8) == 0.25 * 8 + 3 * 5.0
+    assert prices.of_level(("tests", 1)) == Price(1.0, 0.5)
+    assert prices.of_level(("tests", 9)) == Price(2.0, 1.0)
+    assert prices.of_level(("moments", 1)) == Price(0.0, 0.0)
+    assert prices.of_all({}, 100) == 0.0
+    assert calibration_rows(2, 50) == 4096
+
+
+def test_a_plan_knows_the_time_it_takes_within_wide_bounds():
+    seconds = gml.plan("pc", ASIA).seconds
+    assert 0 < seconds.reading < 5
+    for part in (seconds.counting, seconds.other, seconds.elapsed):
+        assert 0 <= part.low <= part.likely <= part.high < 60
+
+
+def test_a_pilot_that_cannot_finish_leaves_the_end_open(monkeypatch):
+    class Unfinished:
+        complete = False
+
+    def stopped(data, *, threads, engine, max_seconds=None):
+        engine_over(gml.read(str(data)), data, threads=threads).pair_statistics(
+            np.array([[0, 1]], dtype=np.int32)
+        )
+        return Unfinished()
+
+    monkeypatch.setattr("gml.verbs.hc.hc", stopped)
+    plan = gml.plan("hc", ASIA)
+    assert plan.seconds.elapsed.high == math.inf
+    assert "was stopped after" in plan.notes[0]
+
+
+# ---------------------------------------------------------------------- what is refused
+
+
+def test_an_unknown_command():
+    with pytest.raises(UsageError, match="'sample' has no plan; there are plans of average, check"):
+        gml.plan("sample", ASIA)
+
+
+def test_what_the_command_itself_refuses():
+    with pytest.raises(GmlError, match="parameter 'alhpa' not found; did you mean 'alpha'"):
+        gml.plan("pc", ASIA, alhpa=0.1)
+    with pytest.raises(UsageError, match="column 'nose' not found"):
+        gml.plan("indtest", ASIA, "smoke", "nose")
+    with pytest.raises(UsageError, match="a plan needs data"):
+        gml.plan("pc", 3)
+
+
+def test_missing_values_are_refused_as_the_command_does(tmp_path):
+    path = tmp_path / "holes.csv"
+    path.write_text("a,b\n" + "x,y\nx,\nz,y\n" * 2000)
+    plan = gml.plan("pc", path)
+    (refusal,) = plan.refused
+    assert refusal.exit_code == 3
+    assert refusal.reason.startswith(f"{path}: ")
+    assert "missing values: 'b' 2000;" in refusal.reason
+    assert plan.seconds is None
+    assert gml.plan("pc", path, missing="drop").refused == ()
+
+
+def test_identifiers_are_refused(tmp_path):
+    path = tmp_path / "ids.csv"
+    path.write_text("id,b\n" + "".join(f"person {k},{k % 2}\n" for k in range(400)))
+    (refusal,) = gml.plan("chowliu", path).refused
+    assert refusal.exit_code == 3
+    assert "'id'" in refusal.reason
+
+
+def test_codes_beyond_the_budget(large, monkeypatch):
+    monkeypatch.setattr("gml.verbs.plan._ALWAYS_READ", 0)
+    with limited_to(1 << 19):
+        (refusal,) = gml.plan("pc", large, engine="memory").refused
+        plan = gml.plan("pc", large)
+    assert refusal.exit_code == 4
+    assert "the codes would take" in refusal.reason
+    assert plan.engine == "stream"
+    assert plan.refused == ()
+    assert plan.memory.peak <= plan.memory.budget
+
+
+def test_nothing_is_left_behind(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    gml.plan("pc", ASIA, test_log=tmp_path / "log.jsonl")
+    assert list(tmp_path.iterdir()) == []
