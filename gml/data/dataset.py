@@ -228,6 +228,12 @@ class Dataset:
         still[still] = keep
         return KeptRows(self.kept.first_line, still)
 
+    def _kept_in(self, part: slice) -> KeptRows:
+        assert self.kept is not None
+        still = np.zeros_like(self.kept.keep)
+        still[np.flatnonzero(self.kept.keep)[part]] = True
+        return KeptRows(self.kept.first_line, still)
+
     def name_of_row(self, row: int) -> str:
         """How a message names a row: by its line where that is known, else by its number.
 
@@ -254,9 +260,7 @@ class Dataset:
                 columns=tuple(column[part] for column in self.columns),
                 weights=None if self.weights is None else self.weights[part],
                 first_line=None if self.first_line is None else self.first_line + start,
-                kept=None
-                if self.kept is None
-                else self.kept._replace(numbers=self.kept.numbers[part]),
+                kept=None if self.kept is None else self._kept_in(part),
             )
 
     def to_frame(self) -> pd.DataFrame:

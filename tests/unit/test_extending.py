@@ -267,8 +267,7 @@ def test_scores_without_a_ceiling_are_named_where_it_matters():
     said = " ".join(run("exact", "--help").output.split())
     assert (
         "fnml, qnml, bge, loglik-cg, aic-cg, bic-cg, bic-glm, nal, pnal and kernel every set of "
-        "parents"
-        in said
+        "parents" in said
     )
 
 
