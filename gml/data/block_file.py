@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import tempfile
+import weakref
 import zlib
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.errors import CannotAnswer, OutputError
+from gml.errors import CannotAnswer, OutputError, UsageError
 from gml.stopping import check_stopped
 
 
@@ -33,20 +34,30 @@ class BlockFile:
     ) -> None:
         """Make the file in a folder, by default that of the system for temporary files."""
         self.folder = os.fspath(folder or tempfile.gettempdir())
-        try:
-            self._file = (
-                tempfile.TemporaryFile(dir=self.folder, buffering=0)  # noqa: SIM115
-                if descriptor is None
-                else os.fdopen(descriptor, "r+b", buffering=0)
-            )
-        except OSError as error:
-            raise OutputError(f"cannot make a spool in {self.folder!r}: {error.strerror}") from None
+        if descriptor is None:
+            descriptor = self._without_name()
+        self._descriptor = descriptor
+        # Whoever forgets an engine gives the room back, too.
+        self._closing = weakref.finalize(self, os.close, descriptor)
         self.size = 0
         self._compared: set[int] = set()
 
+    def _without_name(self) -> int:
+        try:
+            with tempfile.TemporaryFile(dir=self.folder, buffering=0) as file:
+                return os.dup(file.fileno())
+        except OSError as error:
+            raise OutputError(f"cannot make a spool in {self.folder!r}: {error.strerror}") from None
+
     def close(self) -> None:
         """Give the room back, if the file has no name."""
-        self._file.close()
+        self._closing()
+
+    @property
+    def _open(self) -> int:
+        if not self._closing.alive:
+            raise UsageError("the stream is closed; open it again")
+        return self._descriptor
 
     def write(self, cells: NDArray[Any]) -> Stored:
         """Append an array."""
@@ -60,7 +71,7 @@ class BlockFile:
         rest = memoryview(content)
         try:
             while rest:
-                written = os.pwrite(self._file.fileno(), rest, self.size)
+                written = os.pwrite(self._open, rest, self.size)
                 rest = rest[written:]
                 self.size += written
         except OSError as error:
@@ -75,7 +86,7 @@ class BlockFile:
         room = cells.data.cast("B") if size else memoryview(b"")
         done = 0
         while done < len(room):
-            got = os.preadv(self._file.fileno(), [room[done:]], stored.at + done)
+            got = os.preadv(self._open, [room[done:]], stored.at + done)
             if got == 0:
                 break
             done += got

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -169,6 +170,11 @@ class _Column:
             self._missing = variable.levels.index(NA_LEVEL)
         self._tables: dict[str, NDArray[Any] | None] = {}
 
+    @functools.cached_property
+    def _spelt(self) -> NDArray[np.float64]:
+        """The number that each label spells, and NaN after the last."""
+        return numbers_of_labels(self._labels, self._decimal)
+
     @property
     def levels_read(self) -> tuple[str, ...] | None:
         """The levels before missing values were treated."""
@@ -189,7 +195,7 @@ class _Column:
             return raw
         # Later blocks may have had more labels than a code of this one can tell apart.
         codes = np.where(missing_mask(raw), len(self._labels), raw.astype(np.int64))
-        return numbers_of_labels(self._labels, self._decimal)[codes]
+        return self._spelt[codes]
 
     def _table(self, raw: NDArray[Any]) -> NDArray[Any] | None:
         """What each code becomes; None where nothing changes."""
@@ -201,7 +207,7 @@ class _Column:
         last, known = missing_code(raw), min(len(self._labels), missing_code(raw))
         if self._levels is None:
             numbers = np.full(last + 1, np.nan)
-            numbers[:known] = numbers_of_labels(self._labels, self._decimal)[:known]
+            numbers[:known] = self._spelt[:known]
             return numbers
         narrow = code_type(len(self._levels))
         end = int(np.iinfo(narrow).max)
@@ -209,7 +215,7 @@ class _Column:
         of_label = self._coding.of_label
         if of_label is None and self._coding.edges is not None:
             # The column turned into numbers after this block.
-            spelt = numbers_of_labels(self._labels, self._decimal)[:-1]
+            spelt = self._spelt[:-1]
             of_label = self._coding.codes_of_numbers(spelt, np.int64)
         codes = np.arange(known) if of_label is None else of_label[:known]
         table[:known] = codes

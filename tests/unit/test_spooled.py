@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import itertools
 import os
-import tempfile
 
 import numpy as np
 import pytest
@@ -154,20 +153,14 @@ def test_a_folder_that_is_not_there():
         Spool("/nowhere")
 
 
-def test_damage_is_found(tmp_path, monkeypatch):
-    kept = []
-
-    def keep(*args, **options):
-        kept.append(tempfile.NamedTemporaryFile(*args, **options))  # noqa: SIM115
-        return kept[-1]
-
-    monkeypatch.setattr(tempfile, "TemporaryFile", keep)
+def test_damage_is_found(tmp_path):
     data = gml.read("sample_data/asia.csv")
     with SpooledCounter([data], folder=tmp_path) as spooled:
-        os.pwrite(kept[0].fileno(), b"\x01\x00\x07", 5)
+        descriptor = spooled._spool._file._descriptor
+        os.pwrite(descriptor, b"\x01\x00\x07", 5)
         with pytest.raises(CannotAnswer, match="is damaged"):
             list(spooled.tables([gml.TableSet((0,))]))
-        os.ftruncate(kept[0].fileno(), 10)
+        os.ftruncate(descriptor, 10)
         with pytest.raises(CannotAnswer, match="is damaged"):
             list(spooled.tables([gml.TableSet((3,))]))
 

@@ -1,0 +1,283 @@
+"""Rows in a file: what is decided when all of them have been seen, and what Python users call."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import gml
+from gml.counts import open_stream as streams
+from gml.counts.streamed import StreamCounter
+from gml.data import row_spool
+from gml.data.block_file import BlockFile
+from gml.data.column_coding import NumberCounts
+from gml.data.column_tally import ColumnTally
+from gml.data.held_pieces import HeldPieces
+from gml.data.options import reading_options
+from gml.data.row_groups import equal_cells, multiplicities
+from gml.data.row_multiplicities import SomeRows, row_multiplicities
+from gml.errors import CannotAnswer, UsageError
+from gml.kernel.layout import CODES8, CODES16, NUMBERS, OVERFLOW, CsvColumn, CsvResult
+
+pytestmark = pytest.mark.filterwarnings("ignore::gml.errors.GmlWarning")
+
+
+@pytest.fixture
+def small_pieces(monkeypatch):
+    monkeypatch.setattr(streams, "_LEAST_PIECE", 1 << 12)
+    monkeypatch.setattr(streams, "_MOST_PIECE", 1 << 12)
+    monkeypatch.setattr(row_spool, "LEAST_ROWS", 64)
+    monkeypatch.setattr(row_spool, "MOST_ROWS", 64)
+
+
+def streamed(data, **reading):
+    return streams.open_stream(data, reading_options(engine="stream", **reading))
+
+
+def same_rows(counter, dataset):
+    """Whether the rows of a stream are those of a dataset, cell by cell."""
+    rows = counter.rows_as_they_stand()
+    assert rows.variables == dataset.variables == counter.variables
+    for mine, theirs in zip(rows.columns, dataset.columns, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+        assert mine.dtype == theirs.dtype
+    assert (rows.weights is None) == (dataset.weights is None)
+    if rows.weights is not None:
+        np.testing.assert_array_equal(rows.weights, dataset.weights)
+    assert rows.origin == dataset.origin
+    assert (counter.n, counter.missing) == (dataset.n, dataset.missing)
+    return True
+
+
+# ---------------------------------------------------------------------- the rows themselves
+
+
+@pytest.mark.parametrize("missing", ["drop", "level", "available"])
+@pytest.mark.parametrize(
+    "reading",
+    [
+        {},
+        {"weights": "w"},
+        {"bins": 3},
+        {"cut": {"x": [0.0, 1.0]}, "weights": "w"},
+        {"cut": {"x": "width:4"}},
+        {"levels": {"s": ["L", "M", "S", "XL", "never"]}},
+        {"levels": {"s": ["L", "M", "S", "XL", "NA"]}, "weights": "w"},
+    ],
+    ids=str,
+)
+def test_rows_are_those_of_memory(tmp_path, small_pieces, missing, reading):
+    rng = np.random.default_rng(2)
+    path = tmp_path / "d.csv"
+    lines = ["s,x,k,w"]
+    for k in range(900):
+        size = ["S", "M", "", "L", "XL", "NA"][rng.integers(0, 4 + 2 * (k > 500))]
+        lines.append(
+            f"{size},{rng.normal():.3f},{rng.integers(0, 3 + k // 100)},{rng.integers(0, 3)}"
+        )
+    path.write_text("\n".join(lines) + "\n")
+    reading = {"max_levels": 1000, "na": [""], **reading, "missing": missing}
+    try:
+        expected = gml.read(path, **reading)
+    except gml.GmlError as refused:
+        with pytest.raises(type(refused)) as found:
+            streamed(path, **reading)
+        assert str(found.value) == str(refused)
+        return
+    assert same_rows(streamed(path, **reading), expected)
+
+
+@pytest.mark.parametrize("missing", ["drop", "available"])
+def test_a_column_that_turns_into_numbers(tmp_path, small_pieces, missing):
+    path = tmp_path / "d.csv"
+    rng = np.random.default_rng(1)
+    values = np.char.mod("%d", rng.permutation(70_000)).astype(object)
+    values[rng.integers(0, 70_000, 50)] = ""
+    labels = rng.choice(["a", "b"], 70_000)
+    path.write_text("x,l\n" + "".join(f"{x},{y}\n" for x, y in zip(values, labels, strict=True)))
+    reading = {"bins": 4, "missing": missing}
+    expected = gml.read(path, **reading)
+    counter = streamed(path, **reading)
+    assert same_rows(counter, expected)
+    assert {block.columns[0].kind for block in counter._rows.spool.blocks} >= {"<u2", "<f8"}
+
+
+def test_a_frame(small_pieces):
+    frame = pd.DataFrame({"a": ["x", "y", None, "x"] * 40, "b": [1, 2, 3, 4] * 40})
+    assert same_rows(streamed(frame, missing="drop"), gml.read(frame, missing="drop"))
+
+
+def test_parquet_in_pieces(tmp_path, small_pieces):
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame(
+        {
+            "many": rng.integers(0, 700, 9000).astype(str),
+            "few": rng.choice(["u", "v", None], 9000),
+            "x": rng.normal(size=9000),
+        }
+    )
+    frame.to_parquet(tmp_path / "d.parquet", row_group_size=1000)
+    for reading in ({"numeric": "x"}, {"cut": {"x": "quantile:3"}}):
+        reading = {**reading, "missing": "drop", "max_levels": 1000}
+        expected = gml.read(tmp_path / "d.parquet", **reading)
+        assert same_rows(streamed(tmp_path / "d.parquet", **reading), expected)
+
+
+def test_a_table_without_rows(tmp_path):
+    (tmp_path / "d.csv").write_text("a,b\n")
+    for engine in ("memory", "stream"):
+        with pytest.raises(CannotAnswer, match="has a header, but no rows"):
+            gml.pc(tmp_path / "d.csv", engine=engine)
+
+
+@pytest.mark.parametrize("text", ["id,a\n" + "".join(f"i{k},x\n" for k in range(400))])
+def test_identifiers_are_refused(tmp_path, small_pieces, text):
+    (tmp_path / "d.csv").write_text(text)
+    said = []
+    for engine in ("memory", "stream"):
+        with pytest.raises(gml.GmlError) as refused:
+            gml.pc(tmp_path / "d.csv", engine=engine)
+        said.append(str(refused.value))
+    assert said[0] == said[1]
+    assert "more than 255 levels, like an identifier" in said[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "reading"),
+    [
+        ("a,b\nx,1\ny\n", {}),
+        ("a,b\nx,1\ny,z\n", {"numeric": "b"}),
+        ("a,w\nx,1\ny,-1\n", {"weights": "w"}),
+        ("a,w\nx,1\ny,\n", {"weights": "w"}),
+        ("a,b\nx,1\nq,2\n", {"levels": {"a": ["x", "y"]}}),
+        ("a,b\nx,1\nNA,\n", {"missing": "level", "na": [""], "numeric": "b"}),
+        ("a,b\n" + "x,1\n" * 300 + ",2\nNA,1\n", {"missing": "level", "na": [""]}),
+    ],
+)
+def test_the_same_is_refused(tmp_path, small_pieces, text, reading):
+    (tmp_path / "d.csv").write_text(text)
+    with pytest.raises(gml.GmlError) as expected:
+        gml.read(tmp_path / "d.csv", **reading)
+    with pytest.raises(type(expected.value)) as found:
+        streamed(tmp_path / "d.csv", **reading)
+    assert str(found.value) == str(expected.value)
+
+
+# ---------------------------------------------------------------------- rows that do not fit
+
+
+def test_equal_rows_are_joined_where_all_do_not_fit(sample_data, small_pieces):
+    table = sample_data / "asia.csv"
+    counter = streamed(table)
+    counter._budget = 16_000 * 2
+    rows = counter.rows()
+    assert rows.n_rows < 100 and rows.n == 5000
+    expected = gml.read(table)
+    assert multiplicities(rows.weights) == multiplicities(equal_cells(expected.columns).counts)
+    assert counter.rows_as_they_stand() is None
+    average = gml.average(counter, by="hc", bootstrap=3)
+    assert average.graph == gml.average(table, by="hc", bootstrap=3).graph
+
+
+def test_rows_that_are_all_different_do_not_fit(tmp_path, small_pieces):
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(rng.integers(0, 9, (3000, 8)).astype(str)).rename(columns=str)
+    counter = streamed(frame)
+    counter._budget = 16_000
+    assert counter.rows() is None
+    with pytest.raises(CannotAnswer, match="the frame: a bootstrap needs the rows in memory"):
+        counter.require_rows("a bootstrap")
+
+
+@pytest.mark.parametrize("limit", [1 << 30, 1 << 14])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_multiplicities_in_partitions(tmp_path, limit, weighted):
+    rng = np.random.default_rng(6)
+    columns = [rng.integers(0, 5, 4000).astype(np.uint8), rng.integers(0, 99, 4000) / 2.0]
+    columns[1][rng.integers(0, 4000, 30)] = np.nan
+    columns[1][columns[1] == 0.0] *= rng.choice([-1.0, 1.0], (columns[1] == 0.0).sum())
+    weights = rng.integers(0, 4, 4000) if weighted else None
+
+    def chunks():
+        for k in range(0, 4000, 500):
+            part = slice(k, k + 500)
+            some = None if weights is None else weights[part]
+            yield SomeRows([column[part] for column in columns], some)
+
+    expected = multiplicities(equal_cells(columns, weights).counts)
+    assert row_multiplicities(chunks, limit, str(tmp_path)) == expected
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---------------------------------------------------------------------- parts
+
+
+def test_a_tally_survives_a_file(tmp_path):
+    tally = ColumnTally("x", counts_cells=True)
+    codes = np.array([0, 1, 255, 1], dtype=np.uint8)
+    tally.see(CsvColumn(CODES8, ["7", "8"], codes), np.array([1, 2, 3, 0]), None)
+    numbers = np.array([1.5, np.nan, 7.0, 7.0])
+    tally.see(CsvColumn(NUMBERS, ["7", "8"], numbers), np.array([1, 1, 1, 4]), None)
+    file = BlockFile(tmp_path)
+    again = ColumnTally("x", counts_cells=True)
+    again.restore(tally.state(file), file)
+    for found in (tally, again):
+        values, counts = found.numbers(".")
+        assert values.tolist() == [1.5, 7.0, 8.0] and counts.tolist() == [1, 6, 2]
+        assert (found.lacking_rows, found.lacking) == (2, 4)
+
+
+def test_numbers_of_labels_are_added_up():
+    occurs, times = np.array([True, True, False, True]), np.array([2, 3, 9, 0])
+    found = NumberCounts.of_labels(["1", "1.0", "5", "x"], occurs, times, ".")
+    assert found.values.tolist() == [1.0] and found.counts.tolist() == [5]
+
+
+def test_held_pieces_become_one_table():
+    held = HeldPieces(".")
+    labels = ["1", "2"]
+    narrow, wide = np.array([0, 255], dtype=np.uint8), np.array([1, 65535], dtype=np.uint16)
+    for cells, kind in ((narrow, CODES8), (wide, CODES16)):
+        held.append(
+            CsvResult(2, [CsvColumn(kind, labels, cells), CsvColumn(OVERFLOW, [], None)], 2)
+        )
+    assert held.n_bytes == 6
+    whole = held.joined()
+    assert whole.n_rows == whole.n_lines == 4
+    assert whole.columns[0].cells.tolist() == [0, 65535, 1, 65535]
+    assert whole.columns[1].cells is None
+
+
+# ---------------------------------------------------------------------- the front door
+
+
+def test_verbs_take_the_engine(sample_data):
+    table = sample_data / "asia.csv"
+    assert gml.pc(table, engine="stream").graph == gml.pc(table).graph
+    assert gml.score(table, sample_data / "asia.dot", engine="stream").graphs == (
+        gml.score(table, sample_data / "asia.dot").graphs
+    )
+
+
+def test_a_stream_answers_several_questions(sample_data, tmp_path):
+    table = sample_data / "asia.csv"
+    with gml.open_stream(table, spool=tmp_path) as counter:
+        assert isinstance(counter, StreamCounter)
+        tree = gml.chow_liu(counter)
+        assert tree.graph == gml.chow_liu(table).graph
+        some = gml.pc(counter.select(["smoke", "lung", "bronc"])).graph
+    assert some.names == ("smoke", "lung", "bronc") and some.n_edges == 2
+    with pytest.raises(UsageError, match="the stream is closed"):
+        gml.fit(counter, tree)
+
+
+def test_reading_has_rows_in_memory(sample_data):
+    with pytest.raises(UsageError, match="`engine='stream'` reads rows in passes"):
+        gml.read(sample_data / "asia.csv", engine="stream")
+    with pytest.raises(UsageError, match="`engine` is about reading"):
+        gml.pc(gml.read(sample_data / "asia.csv"), engine="stream")
+    with pytest.raises(UsageError, match="`engine` must be one of"):
+        gml.pc(sample_data / "asia.csv", engine="disk")
+    with pytest.raises(UsageError, match="`spool` must be a folder"):
+        gml.pc(sample_data / "asia.csv", engine="stream", spool=5)
