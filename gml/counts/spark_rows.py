@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gml import kernel
+from gml.data.cells import read_cells
 from gml.data.header import read_header
 from gml.data.options import ReadOptions
 from gml.data.parquet import kind_of_values
@@ -211,7 +211,7 @@ def _piece_of_block(start: int, lines: Iterable[Any], reading: Reading) -> Piece
         rest, line = header.rest, header.next_line
     dialect = text_dialect(reading.delimiter, reading.options)
     try:
-        cells = kernel.active().read_csv(source, rest, line, list(reading.specs), dialect)
+        cells = read_cells(source, rest, line, list(reading.specs), dialect)
     except CsvProblem as problem:
         known = problem.line if start == 0 else 0
         placed = CsvProblem(problem.status, known, problem.column, problem.fields, problem.value)
