@@ -267,6 +267,18 @@ class PassCounter(Counter):
 
         return self.ask((j for columns in sets for j in columns), work_on)
 
+    def constant_numbers(self) -> list[str]:
+        """The columns of numbers that have only one."""
+        numbers = [j for j, variable in enumerate(self.variables) if variable.is_continuous]
+        if not numbers:
+            return []
+        seen = self.seen_in([[j] for j in numbers])
+        return [
+            self.variables[j].name
+            for j, (found,) in zip(numbers, seen, strict=True)
+            if found.low == found.high
+        ]
+
     def expanded_moments(self, columns: Sequence[int]) -> ExpandedMoments:
         """Moments of numbers and of indicators of levels, in the order of names."""
         return self.many_expanded_moments([columns])[0]

@@ -63,11 +63,16 @@ class SparkCounter(PassCounter):
         facts: RowFacts,
         n_parts: int,
         *,
+        with_added_level: frozenset[str] = frozenset(),
         max_memory: int | None = None,
     ) -> None:
-        """Take a table of coded pieces, which is cached, and has so many partitions with rows."""
+        """Take a table of coded pieces, which is cached, and has so many partitions with rows.
+
+        Some columns may have a level for what is missing, which was not declared.
+        """
         super().__init__(facts, max_memory=max_memory)
         self._session, self._coded, self._n_parts = session, coded, n_parts
+        self.with_added_level = with_added_level
         self.n_jobs = 0
         # Whoever opened the engine may not close it.
         self._release = weakref.finalize(self, _unpersist, coded)
@@ -82,6 +87,18 @@ class SparkCounter(PassCounter):
     def close(self) -> None:
         """Let Spark forget the codes."""
         self._release()
+
+    @property
+    def n_before(self) -> int:
+        """Rows before those with missing values were treated, weighted."""
+        assert self.missing_treatment is not None
+        return self.missing_treatment.rows
+
+    @property
+    def lacking(self) -> dict[str, int]:
+        """Their missing cells by column, weighted."""
+        assert self.missing_treatment is not None
+        return dict(self.missing_treatment.cells)
 
     def _over_chunks(self, columns: Sequence[int], work: Work[Partial]) -> Partial:
         variables = tuple(self.variables[j] for j in columns)
@@ -264,7 +281,14 @@ def _coded(
         options.decimal,
         where,
     )
-    counter = SparkCounter(source.session, coded, facts, n_parts, max_memory=max_memory)
+    counter = SparkCounter(
+        source.session,
+        coded,
+        facts,
+        n_parts,
+        with_added_level=settled.with_added_level,
+        max_memory=max_memory,
+    )
     with job(source.session, f"{where}: coding"):
         coded.select(N_ROWS).agg({N_ROWS: "sum"}).toArrow()
     reporter().note(

@@ -143,6 +143,15 @@ class SettledTable:
         """The columns."""
         return tuple(coder.variable for coder in self.coders)
 
+    @property
+    def with_added_level(self) -> frozenset[str]:
+        """The columns that have a level for what is missing, which was not declared."""
+        return frozenset(
+            coder.variable.name
+            for coder in self.coders
+            if len(coder.variable.levels or ()) > len(coder.coding.levels or ())
+        )
+
     def coded(
         self, piece: PieceColumns
     ) -> tuple[list[NDArray[Any]], NDArray[np.int64] | None, int]:

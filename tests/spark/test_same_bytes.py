@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.command_line import error_line
+from tests.command_line import error_line, printed_json
 from tests.spark.tables import cells, written
 
 LABELS = ["--exclude", "income,spent,weight"]
@@ -68,6 +68,34 @@ def test_same_bytes(gml, master, table, graph, mixed, name):
     assert spark.stderr == memory.stderr
 
 
+@pytest.mark.parametrize("policy", ["drop", "level", "available"])
+def test_count_files(gml, master, table, graph, tmp_path, policy):
+    import pyarrow.parquet as pq
+
+    args = ["count", table, *LABELS, "--missing", policy, "--pairs"]
+    found = []
+    for name, engine in (("memory", []), ("spark", ["--engine", "spark", "--master", master])):
+        done = gml(*args, "-o", tmp_path / f"{name}.parquet", *engine)
+        assert done.returncode == 0, done.stderr
+        stored = pq.read_table(tmp_path / f"{name}.parquet")
+        about = json.loads(stored.schema.metadata[b"gml/1"])
+        found.append(
+            (stored.to_pylist(), {k: v for k, v in about.items() if "sha256" not in str(v)})
+        )
+    assert found[0] == found[1]
+
+
+def test_check(gml, master, table, graph, tmp_path):
+    model = tmp_path / "model.json"
+    fitted = gml("fit-params", table, graph, "--missing", "drop", "-o", model)
+    assert fitted.returncode == 0, fitted.stderr
+    args = ["check", table, model, "--families", "tables,structure", "-f", "json"]
+    memory = printed_json(gml(*args))
+    spark = printed_json(gml(*args, "--engine", "spark", "--master", master))
+    assert spark["checks"] == memory["checks"]
+    assert spark["rows"] == memory["rows"]
+
+
 def _without_hash(printed: bytes) -> object:
     """What was printed, without the hash of the input, which Spark does not compute."""
     try:
@@ -77,6 +105,12 @@ def _without_hash(printed: bytes) -> object:
     for part in (found, found.get("graph", {})):
         part.pop("hash", None)
         part.get("learning", {}).pop("data", None)
+        # What is kept of the rows for later checks takes the rows.
+        part.pop("training", None)
+    for node in found.get("nodes", []):
+        node.pop("numbers", None)
+        for line in node.get("regressions", []):
+            line.pop("rows", None)
     return json.dumps(found)
 
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, Unpack
 from gml.counts.counter import Counter, rows_counted
 from gml.counts.memory import MemoryCounter
 from gml.counts.open_count_file import is_counted, open_counts
+from gml.counts.passes import PassCounter
 from gml.counts.recoding import with_declared
-from gml.counts.streamed import StreamCounter
 from gml.data.columns import Choice
 from gml.data.dataset import Dataset, Variable, is_constant
 from gml.data.frames import is_frame, is_spark_frame
@@ -353,7 +353,7 @@ def _warn_of_constants(counter: Counter, *, numbers: bool) -> None:
 
 def _constant_numbers(counter: Counter) -> list[str]:
     """The columns of numbers that have only one."""
-    if isinstance(counter, StreamCounter):
+    if isinstance(counter, PassCounter):
         return counter.constant_numbers()
     rows = counter.rows()
     if rows is None:
