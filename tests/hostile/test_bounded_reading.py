@@ -134,9 +134,13 @@ def test_memory_for_pieces_does_not_grow_with_the_table(tmp_path, threads, path)
 
 def test_rows_beyond_the_budget_are_refused(watched, tmp_path):
     (tmp_path / "e.csv.zst").write_bytes(_bomb("zst", 400, b"x,y\n" * (MIB // 4), b"a,b\n"))
-    done = watched("chowliu", "e.csv.zst", "--max-memory", "1M")
+    done = watched("chowliu", "e.csv.zst", "--max-memory", "1M", "--engine", "memory")
     assert done.code == 4
     assert "rows up to here take more than --max-memory allows" in done.error
+    assert done.peak < 250 * MIB
+    done = watched("chowliu", "e.csv.zst", "--max-memory", "1M", seconds=180)
+    assert done.code == 0
+    assert b"(--engine stream)" in done.stderr
     assert done.peak < 250 * MIB
 
 
