@@ -360,6 +360,7 @@ class ScoreAbove(DecomposableScore):
         """Add what another process noted."""
         self._score.take_noted(noted)
 
+
 class EdgePrior(ScoreAbove):
     """A score with a structure prior P(G) ∝ exp(−penalty · edges)."""
 

@@ -30,7 +30,7 @@ from gml.planning.plan import (
 )
 from gml.planning.plan import Seconds as Seconds
 from gml.planning.plan import Work as Work
-from gml.planning.prices import calibration_rows, measured, measured_passes
+from gml.planning.prices import calibration_rows, drawing_seconds, measured, measured_passes
 from gml.planning.samples import Source, source_of
 from gml.resources import available_threads, budget_in_force, format_size
 from gml.verbs.shared.data_input import is_data
@@ -201,6 +201,8 @@ def _planned(
     small = pilots[-1].watch.rows
     assert small is not None
     batches = pilots[-1].watch.batches
+    if repeats.number > 1:
+        repeats = replace(repeats, drawing=drawing_seconds(reading.rows))
     if by_pass:
         memory = in_passes(memory)
         prices = measured_passes(batches, reading.rows)
