@@ -22,7 +22,9 @@ from gml.stopping import check_stopped
 Run = Callable[[Any, float], Any]
 """Runs the command on data, for so many seconds at most where it can be stopped."""
 
-_FIRST, _FACTOR, _MOST = 500, 4, 32_000
+FEW_ROWS, _FACTOR, _MOST = 500, 4, 32_000
+MANY_ROWS = 8000
+"""Rows of the first pilot of a command that draws at random where rows are few."""
 _SECONDS = 1.5
 _LEAST_SECONDS = 0.3
 
@@ -76,14 +78,20 @@ def read_sample(run: Run, source: Source, folder: Path, n_rows: int) -> Reading:
 
 
 def run_pilots(
-    run: Run, source: Source, folder: Path, most: int = _MOST, *, pass_rows: int = 0
+    run: Run,
+    source: Source,
+    folder: Path,
+    most: int = _MOST,
+    *,
+    first: int = FEW_ROWS,
+    pass_rows: int = 0,
 ) -> list[Pilot]:
     """Run the command on more and more rows, but on no more than half of them.
 
     There are two at least, unless the first could not finish.
     """
     most = max(1, min(source.n_rows, most, -(-source.size.rows // 2)))
-    sizes = [min(_FIRST, -(-most // _FACTOR))]
+    sizes = [min(first, -(-most // _FACTOR))]
     while sizes[-1] * _FACTOR <= most:
         sizes.append(sizes[-1] * _FACTOR)
     if 2 * most >= 3 * sizes[-1]:

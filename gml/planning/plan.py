@@ -109,6 +109,8 @@ class Repeats:
 
     number: int = 1
     share: float = 1.0
+    drawing: float = 0.0
+    """CPU seconds per row of drawing the rows of one."""
 
 
 def memory_of(rows: Dataset, n: float, largest: tuple[int, int], budget: int) -> Memory:
@@ -204,6 +206,7 @@ def seconds_of(
     else:
         ranges = [carried_on(rows, series, at) for series in (counting, others)]
     complete = pilots[-1].complete
+    ranges[1] += _around(repeats.drawing * n, _FACTOR_OF_TABLES)
     count, other = (_within(one, complete).times(repeats.number) for one in ranges)
     if repeats.number > 1:
         # Each replicate has a process to itself.

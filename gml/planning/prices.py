@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from gml.counts.memory import MemoryCounter
 from gml.counts.spooled import SpooledCounter
 from gml.data.dataset import Dataset
+from gml.data.resampling import bootstrap_samples
 from gml.data.sample_size import evenly
 from gml.planning.watching import Batch, Level
 from gml.stopping import check_stopped
@@ -73,6 +74,15 @@ def calibration_rows(n_columns: int, n_rows: int) -> int:
     """
     pairs = max(1.0, n_columns * (n_columns - 1) / 2)
     return max(4096, min(n_rows, int(_MOST_PAIRED / pairs)))
+
+
+def drawing_seconds(rows: Dataset) -> float:
+    """Return the CPU seconds per row of drawing a bootstrap sample, after the first of many."""
+    samples = iter(bootstrap_samples(rows, 2, seed=0))
+    next(samples)
+    began = time.process_time()
+    next(samples)
+    return (time.process_time() - began) / max(1, rows.n_rows)
 
 
 def measured_passes(batches: Sequence[Batch], rows: Dataset) -> Prices:

@@ -14,7 +14,7 @@ from gml.counts.open_count_file import is_counted
 from gml.data.dataset import MAX_LEVELS
 from gml.data.options import AUTO, KEYWORDS, MEMORY, SPARK, STREAM
 from gml.errors import GmlError, UsageError, counted, listing, parameter, place, quote
-from gml.planning.pilots import Pilot, Reading, Run, read_sample, run_pilots
+from gml.planning.pilots import FEW_ROWS, MANY_ROWS, Pilot, Reading, Run, read_sample, run_pilots
 from gml.planning.plan import Memory as Memory
 from gml.planning.plan import Plan as Plan
 from gml.planning.plan import (
@@ -30,7 +30,7 @@ from gml.planning.plan import (
 )
 from gml.planning.plan import Seconds as Seconds
 from gml.planning.plan import Work as Work
-from gml.planning.prices import calibration_rows, measured, measured_passes
+from gml.planning.prices import calibration_rows, drawing_seconds, measured, measured_passes
 from gml.planning.samples import Source, source_of
 from gml.resources import available_threads, budget_in_force, format_size
 from gml.verbs.shared.data_input import is_data
@@ -187,6 +187,7 @@ def _planned(
             source,
             folder,
             _MOST_PILOT_ROWS if is_fixed else _MOST_SEARCHED_ROWS,
+            first=MANY_ROWS if call.command == "check" else FEW_ROWS,
             pass_rows=source.size.rows if by_pass else 0,
         )
     except GmlError as error:
@@ -201,6 +202,8 @@ def _planned(
     small = pilots[-1].watch.rows
     assert small is not None
     batches = pilots[-1].watch.batches
+    if repeats.number > 1:
+        repeats = replace(repeats, drawing=drawing_seconds(reading.rows))
     if by_pass:
         memory = in_passes(memory)
         prices = measured_passes(batches, reading.rows)
