@@ -101,6 +101,7 @@ def main() -> None:
         kernel.append(seconds)
         seconds, theirs = timed(lambda: by_grouping_sets(session, given.columns, given.levels))
         sql.append(seconds)
+        print(f"  a run: {kernel[-1]:.2f} s and {sql[-1]:.2f} s", flush=True)
         assert all(np.array_equal(mine[pair], theirs[pair]) for pair in mine)
     print(f"all pairs by the kernel    {statistics.median(kernel):8.2f} s  {kernel}")
     print(f"all pairs by GROUPING SETS {statistics.median(sql):8.2f} s  {sql}")

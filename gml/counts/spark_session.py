@@ -39,8 +39,21 @@ _NO_GML = re.compile(r"(?:ModuleNotFoundError|ImportError|AttributeError)[^\n]*g
 _PYTHON_ERROR = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit)\b.*$", re.MULTILINE)
 
 
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    """Say nothing about pandas, of which no frame is made here."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
+        yield
+
+
 def session_at(master: str | None) -> Any:
     """Return the session that is running, or start one at a master (None: what is configured)."""
+    with _without_warnings():
+        return _found_or_started(master)
+
+
+def _found_or_started(master: str | None) -> Any:
     try:
         from pyspark.sql import SparkSession
     except ModuleNotFoundError:
@@ -176,9 +189,7 @@ def job(session: Any, what: str) -> Iterator[None]:
     reporter().status(f"Spark: {what}")
     session.addTag(_TAG)
     try:
-        with warnings.catch_warnings(), _failures(log_of(session), what):
-            # About pandas, of which no frame is made here.
-            warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
+        with _without_warnings(), _failures(log_of(session), what):
             yield
     except BaseException as error:
         if not isinstance(error, Exception):

@@ -36,7 +36,7 @@ from gml.errors import (
     share_of,
     unknown_name,
 )
-from gml.gate.checked_schema import declared_levels, lenient
+from gml.gate.checked_schema import declared_levels, left_out_of, lenient
 from gml.gate.families import CheckedModel, rows_behind
 from gml.gate.in_intervals import in_intervals, numbers_before, repeats_before
 from gml.gate.settings import Context, MissingCells
@@ -256,7 +256,7 @@ class CheckedReading:
                 raise UsageError(
                     unknown_name("column", name, list(dict.fromkeys([*names, *self.net.names])))
                 )
-        left_out = _left_out(self.asked, self.net)
+        left_out = left_out_of(self.asked, self.net)
         present = [name for name in self.net.names if name in there and name not in left_out]
         if not present:
             raise DataError(
@@ -283,7 +283,7 @@ class CheckedReading:
             model=self.model,
             declared=declared_levels(schema, self.net),
             other_columns=others,
-            left_out=_left_out(self.asked, self.net),
+            left_out=left_out_of(self.asked, self.net),
             missing_before=_missing_before(schema, self.net),
             missing_now=_cells_of(self.net, rows, missing),
             numbers_before={**schema.numbers, **known},
@@ -313,13 +313,6 @@ def _missing_cells(
 def _require_rows(rows: int, path: str) -> None:
     if rows == 0:
         raise CannotAnswer(f"{place(path)}: no rows are left to check")
-
-
-def _left_out(options: ReadOptions, net: CheckedModel) -> tuple[str, ...]:
-    """The columns of the model that the options leave out, or that never were columns."""
-    chosen = net.names if options.columns is None else options.columns
-    without = {*options.exclude, *net.graph.hidden}
-    return tuple(name for name in net.names if name not in chosen or name in without)
 
 
 def _policy_of_fit(net: CheckedModel) -> str:

@@ -1,4 +1,4 @@
-"""What a schema declares about the columns of a model that is checked."""
+"""What a schema declares about the columns of a model that is checked, and what is left out."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from gml.data.discretize import cuts_of_levels, interval_levels
 from gml.data.levels import NA_LEVEL
+from gml.data.options import ReadOptions
 from gml.data.schema import Schema, with_levels
 from gml.gate.families import CheckedModel
 
@@ -33,3 +34,10 @@ def lenient(schema: Schema, net: CheckedModel) -> Schema:
     # Numbers of a column that was cut lie in its intervals.
     kinds = {name: kind for name, kind in schema.kinds.items() if name not in levels}
     return replace(known, levels={}, expected={**known.levels, **known.intervals}, kinds=kinds)
+
+
+def left_out_of(options: ReadOptions, net: CheckedModel) -> tuple[str, ...]:
+    """The columns of the model that the options leave out, or that never were columns."""
+    chosen = net.names if options.columns is None else options.columns
+    without = {*options.exclude, *net.graph.hidden}
+    return tuple(name for name in net.names if name not in chosen or name in without)
