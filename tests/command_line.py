@@ -101,6 +101,11 @@ def printed_rows(done: Finished) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(done.stdout.decode())))
 
 
+def files_in(folder: Path) -> dict[str, bytes]:
+    """What the files of a folder hold, by their names."""
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
 def _memory_file(name: str) -> io.FileIO:
     return io.FileIO(os.memfd_create(name), "w+")
 

@@ -97,6 +97,7 @@ HEAVY = {
         "model/entropy/polytope.py",
         "model/entropy/prices.py",
         "model/conditional/separation.py",
+        "model/em/number_intervals.py",
         "model/fit.py",
         "model/regression_fit.py",
         "model/linear_programme.py",

@@ -9,7 +9,7 @@ import warnings
 import pytest
 
 from gml.progress import reporter
-from tests.command_line import run_here, run_process
+from tests.command_line import files_in, run_here, run_process
 
 LINES = [
     "",
@@ -38,10 +38,6 @@ LINES = [
     "score d.csv g.dot --score bic,bdeu -f json",
     "check d.csv g.dot",
 ]
-
-
-def files_in(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 @pytest.fixture

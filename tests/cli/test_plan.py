@@ -10,7 +10,7 @@ import pytest
 
 from gml.cli.main import COMMANDS, cli
 from gml.verbs.plan import PLANNED
-from tests.command_line import error_line
+from tests.command_line import error_line, files_in
 
 CALLS = {
     "average": "average asia.csv --by hc --bootstrap 20",
@@ -37,10 +37,6 @@ def folder(tmp_path, sample_data, monkeypatch, gml):
     return tmp_path
 
 
-def contents(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
 def names_of_lines(text):
     return [line.split()[0] for line in text.decode().splitlines()]
 
@@ -51,11 +47,11 @@ def test_every_planned_command_is_tried():
 
 @pytest.mark.parametrize("command", PLANNED)
 def test_a_plan_writes_nothing_else(gml, folder, command):
-    before = contents(folder)
+    before = files_in(folder)
     planned = gml("plan", *CALLS[command].split())
     assert planned.returncode == 0, planned.stderr
     assert planned.stderr == b""
-    assert contents(folder) == before
+    assert files_in(folder) == before
     lines = names_of_lines(planned.stdout)
     assert lines[:2] == ["command", "table"]
     assert planned.stdout.startswith(b"command")
@@ -63,7 +59,7 @@ def test_a_plan_writes_nothing_else(gml, folder, command):
     dry = gml(*CALLS[command].split(), "--dry-run")
     assert (dry.returncode, dry.stderr) == (0, b"")
     assert names_of_lines(dry.stdout) == lines
-    assert contents(folder) == before
+    assert files_in(folder) == before
 
 
 def test_only_planned_commands_have_dry_run():

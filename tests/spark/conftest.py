@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.spark.cluster import Cluster, standalone
+from tests.spark.tables import cells, written
 
 LOCAL = "local[2]"
 # Small parts, so that a small table has many of them.
@@ -37,6 +39,12 @@ def cluster(settings: None, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     """A standalone cluster."""
     with standalone(tmp_path_factory.mktemp("cluster")) as found:
         yield found
+
+
+@pytest.fixture(scope="session")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table with labels, numbers, gaps and weights."""
+    return written(tmp_path_factory.mktemp("table") / "people.csv", cells())
 
 
 @pytest.fixture(scope="session", params=["local", "cluster"])
