@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.spark.cluster import Cluster, standalone
+from tests.spark.tables import cells, written
 
 LOCAL = "local[2]"
 # Small parts, so that a small table has many of them.
@@ -30,6 +32,12 @@ def settings() -> Iterator[None]:
     yield
     os.environ.clear()
     os.environ.update(kept)
+
+
+@pytest.fixture(scope="session")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table with labels, numbers, missing values and weights."""
+    return written(tmp_path_factory.mktemp("table") / "people.csv", cells())
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,6 @@ from tests.command_line import GML, error_line
 from tests.spark.cluster import children
 from tests.spark.conftest import LOCAL
 from tests.spark.kills import answers_with_kills
-from tests.spark.tables import cells, written
 
 SPARK = ["--engine", "spark", "--master", LOCAL]
 
@@ -27,11 +26,6 @@ def local(settings):
 
     yield LOCAL
     stop_session()
-
-
-@pytest.fixture(scope="session")
-def table(tmp_path_factory):
-    return written(tmp_path_factory.mktemp("table") / "people.csv", cells())
 
 
 def test_bad_input(gml, local, table, tmp_path):

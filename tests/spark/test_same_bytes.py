@@ -7,17 +7,11 @@ import json
 import pytest
 
 from tests.command_line import error_line, printed_json
-from tests.spark.tables import cells, written
 
 LABELS = ["--exclude", "income,spent,weight"]
 AVAILABLE = ["--missing", "available"]
 BOTH = ["--numeric", "income,spent", "--exclude", "weight,code"]
 WEIGHTED = ["--weights", "weight"]
-
-
-@pytest.fixture(scope="session")
-def table(tmp_path_factory):
-    return written(tmp_path_factory.mktemp("table") / "people.csv", cells())
 
 
 @pytest.fixture(scope="session")
