@@ -35,6 +35,12 @@ def settings() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table with labels, numbers, missing values and weights."""
+    return written(tmp_path_factory.mktemp("table") / "people.csv", cells())
+
+
+@pytest.fixture(scope="session")
 def cluster(settings: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A standalone cluster."""
     with standalone(tmp_path_factory.mktemp("cluster")) as found:
