@@ -51,6 +51,6 @@ def open_stream(
     (2, 5000)
     """
     require_whole(1, threads=threads)
-    options = reading_options(**{"engine": STREAM, **reading})  # type: ignore[typeddict-item]
-    options = replace(options, undeclared=undeclared, digest=wants_digest(data))
+    reading.setdefault("engine", STREAM)
+    options = replace(reading_options(**reading), undeclared=undeclared, digest=wants_digest(data))
     return streams.open_stream(data, options, threads=threads)
