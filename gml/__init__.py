@@ -109,7 +109,7 @@ __version__ = "0.1.0"
 _LEARN = ("average", "chowliu", "exact", "explain", "ges", "glasso", "hc", "imap", "notears", "pc")
 _MODELS = ("convert", "crf", "fit_params", "impute", "maxent", "mixture", "mrf", "query", "sample")
 _ABOUT_THEM = ("compare", "draw", "indtest", "report", "score")
-_TABLES = ("check", "count", "help", "merge", "plan", "profile", "rake", "verify")
+_TABLES = ("check", "count", "help", "merge", "open_stream", "plan", "profile", "rake", "verify")
 _HOMES = {verb: f"gml.verbs.{verb}" for verb in _LEARN + _MODELS + _ABOUT_THEM + _TABLES} | {
     "Baseline": "gml.model.baseline",
     "BayesNet": "gml.model.bayesnet",
@@ -140,7 +140,6 @@ _HOMES = {verb: f"gml.verbs.{verb}" for verb in _LEARN + _MODELS + _ABOUT_THEM +
     "TESTS": "gml.independence.registry",
     "TestLog": "gml.formats.test_log",
     "Variable": "gml.data.dataset",
-    "open_stream": "gml.verbs.open_stream",
     "read": "gml.data.reading",
     "read_baseline": "gml.formats.baseline",
     "read_counts": "gml.counts.count_parquet",

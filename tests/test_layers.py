@@ -83,6 +83,7 @@ HEAVY = {
         "counts/spark_rows.py",
         "counts/spark_session.py",
         "data/parquet.py",
+        "data/parquet_file.py",
         "data/parquet_sample.py",
     },
     "pyspark": {

@@ -35,7 +35,8 @@ from gml.data.dataset import MAX_LEVELS
 from gml.data.json_text import parse_json
 from gml.data.levels import NA_LEVEL
 from gml.data.options import MISSING_POLICIES
-from gml.data.parquet import COUNT_FILE_KEY, StoredFile, is_parquet
+from gml.data.parquet import COUNT_FILE_KEY, is_parquet
+from gml.data.parquet_file import StoredFile
 from gml.data.source import open_source
 from gml.errors import DataError, UsageError, listing, quote
 from gml.ledger import note_digest, wants_digest

@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from gml.data.parquet import StoredFile, parquet_files
+from gml.data.parquet import parquet_files
+from gml.data.parquet_file import StoredFile
 from gml.data.sample_size import TableSample, TableSize, evenly
 from gml.errors import DataError, place
 from gml.resources import require_space_for_arrow

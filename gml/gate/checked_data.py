@@ -152,9 +152,7 @@ class CheckedReading:
     ) -> Dataset:
         """Read rows; those that went to a file come back from there if there is room for them."""
         found = read_or_stream(source, options, used=used, threads=self.threads)
-        if isinstance(found, Dataset):
-            return found
-        rows = found.rows_as_they_stand()
+        rows = found if isinstance(found, Dataset) else found.rows_as_they_stand()
         if rows is None:
             raise CannotAnswer(
                 f"{place(self.data)}: a check looks at each row, and the rows take more than "

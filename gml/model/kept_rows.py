@@ -25,6 +25,7 @@ from gml.model.regression_rows import (
 )
 from gml.model.regressions import LinearGaussian, NumberCpd
 from gml.name_order import NameOrder
+from gml.progress import reporter
 from gml.resources import require_memory
 
 # Rows that count several times are written out as far as this.
@@ -45,9 +46,16 @@ def with_rows(
     That is over the nodes of numbers; of a regression for one configuration of labels the share is
     an average over its rows.
     """
-    rows = counter.rows()
     numbers = [cpd for cpd in cpds if not isinstance(cpd, CPT)]
-    if not (is_least_squares and numbers) or rows is None or counter.unit != 1:
+    if not (is_least_squares and numbers) or counter.unit != 1:
+        return tuple(cpds)
+    rows = counter.rows()
+    if rows is None:
+        if counter.pass_rows:
+            reporter().warn(
+                "the rows do not fit into memory, so the model keeps nothing of the rows of its "
+                "regressions"
+            )
         return tuple(cpds)
     if rows.n > max(rows.n_rows, _MOST_REPEATED):
         return tuple(cpds)

@@ -51,7 +51,6 @@ def open_stream(
     (2, 5000)
     """
     require_whole(1, threads=threads)
-    keywords: ReadingKeywords = {"engine": STREAM, **reading}
-    options = reading_options(**keywords)
-    options = replace(options, undeclared=undeclared, digest=wants_digest(data))
+    reading.setdefault("engine", STREAM)
+    options = replace(reading_options(**reading), undeclared=undeclared, digest=wants_digest(data))
     return streams.open_stream(data, options, threads=threads)
