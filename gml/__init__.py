@@ -62,8 +62,6 @@ if TYPE_CHECKING:
     from gml.scores.choosing import check_scores as check_scores
     from gml.scores.options import EDGE_PENALTY as EDGE_PENALTY
     from gml.scores.options import PENALTY as PENALTY
-    from gml.scores.registry import EITHER as EITHER
-    from gml.scores.registry import RIVALS as RIVALS
     from gml.scores.registry import SCORES
     from gml.scores.registry import SEARCH_SCORES as SEARCH_SCORES
     from gml.scores.registry import scores_without_ceilings as scores_without_ceilings
@@ -176,7 +174,6 @@ _PARTS = {
     "PENALTY": "gml.scores.options",
     "ReadOptions": "gml.data.options",
     "ReadingKeywords": "gml.data.options",
-    "EITHER": "gml.scores.registry",
     "RIVALS": "gml.scores.registry",
     "SEARCH_SCORES": "gml.scores.registry",
     "TableSet": "gml.counts.counter",

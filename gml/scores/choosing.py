@@ -51,8 +51,8 @@ def check_scores(names: Sequence[str], given: Iterable[str]) -> None:
     for k, name in enumerate(names):
         if name == EITHER:
             raise UsageError(
-                f"{EITHER} is a choice between graphs by {' and '.join(RIVALS)}, for gml ges and "
-                f"gml hc alone; {JUDGE} is the score that chooses"
+                f"{EITHER} is a choice between graphs by {' and '.join(RIVALS[EITHER])}, for gml "
+                f"ges and gml hc alone; {JUDGE} is the score that chooses"
             )
         if name not in SCORES:
             raise UsageError(unknown_name("score", name, SCORES))

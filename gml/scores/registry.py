@@ -319,10 +319,9 @@ POSTERIOR_SCORES = {(LABELS,): "bdeu", (NUMBERS,): "bge", _ANY: "bic-dg"}
 Posteriors are over marginal likelihoods, of which bic is but a rough approximation.
 """
 
-EITHER = "bic-either"
-RIVALS, JUDGE = ("bic-dg", "bic-cg"), "bic-glm"
-"""The name that stands for a search by each of two scores, these, and the score that then chooses.
-"""
+EITHER, JUDGE = "bic-either", "bic-glm"
+RIVALS = {EITHER: ("bic-dg", "bic-cg")}
+"""The name that stands for a search by each of two scores, these, and the score that chooses."""
 
 
 def scores_with_gaps() -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import combinations, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -205,7 +205,8 @@ def indtest(
     is_adjusted = adjust not in (None, "none")
     results = _results(questions, made, is_adjusted=is_adjusted)
     warn_of_sparse_tables(made.name, results.strained)
-    _tell_what_lacks(questions, made, results)
+    numbers = {variable.name for variable in counter.variables if variable.is_continuous}
+    _tell_what_lacks(questions, made, results, numbers)
     decisive = _adjusted(results, str(adjust)) if is_adjusted else None
     return TestReport(questions, results, made, chosen.reported_alpha, decisive)
 
@@ -230,15 +231,20 @@ def _results(questions: _Questions, test: IndependenceTest, *, is_adjusted: bool
     return results
 
 
-def _tell_what_lacks(questions: _Questions, test: IndependenceTest, results: ResultArrays) -> None:
-    """Say of the first tests that are insufficient what the data lack, if the test knows it."""
+def _tell_what_lacks(
+    questions: _Questions, test: IndependenceTest, results: ResultArrays, numbers: Set[str]
+) -> None:
+    """Say of the first tests that are insufficient what the data lack, if the test knows it.
+
+    Of labels alone the reason stands in the report, and is almost always that nothing varies.
+    """
     which = np.flatnonzero(~results.sufficient)[:_EXPLAINED].tolist()
     if not which:
         return
     position = {name: j for j, name in enumerate(test.names)}
     wanted = set(which)
     for k, (x, y, given) in enumerate(islice(questions.each(), which[-1] + 1)):
-        if k in wanted:
+        if k in wanted and not numbers.isdisjoint({x, y, *given}):
             why = test.why_insufficient(position[x], position[y], [position[z] for z in given])
             if why is not None:
                 beside = f" given {listing(given)}" if given else ""

@@ -10,7 +10,6 @@ import click
 
 from gml import (
     EDGE_PENALTY,
-    EITHER,
     RIVALS,
     SCORES,
     SEARCH_SCORES,
@@ -48,12 +47,16 @@ def score_options(
     too; where there are none, options that mean nothing to the scores are refused at once, before
     what computes is loaded. With `either`, the score may be left to a search by each of two.
     """
-    rule = f" Or {EITHER}: the better of the graphs by {' and '.join(RIVALS)}." if either else ""
+    choices = RIVALS if either else {}
+    rule = "".join(
+        f" Or {name}: the better of the graphs by {' and '.join(of)}."
+        for name, of in choices.items()
+    )
     options = [
         click.option(
             "--score",
             "names",
-            type=NameList([*SCORES, EITHER] if either else SCORES),
+            type=NameList([*SCORES, *choices]),
             show_default=show_default,
             metavar="NAMES" if several else "NAME",
             help=f"{'One or more' if several else 'One'} of {_known_scores()}.{rule}",
@@ -78,8 +81,8 @@ def score_options(
                 given = [name for name in keywords if name in of_scores]
                 if names is None:
                     check_score_options([*SEARCH_SCORES.values()], given)
-                elif either and names == (EITHER,):
-                    check_score_options(RIVALS, given)
+                elif len(names) == 1 and names[0] in choices:
+                    check_score_options(choices[names[0]], given)
                 else:
                     check_scores(names, given)
             return function(*args, keywords=keywords, **kwargs)

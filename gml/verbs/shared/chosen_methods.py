@@ -13,7 +13,7 @@ from gml.progress import reporter
 from gml.scores.choosing import check_score_options, check_scores, make_score
 from gml.scores.label_order import OTHERWISE, labels_before_numbers
 from gml.scores.options import PENALTY
-from gml.scores.registry import RIVALS, SCORES, SEARCH_SCORES
+from gml.scores.registry import EITHER, RIVALS, SCORES, SEARCH_SCORES
 
 if TYPE_CHECKING:
     from gml.counts.counter import Counter
@@ -260,8 +260,8 @@ def choose_rivals(
 ) -> tuple[list[ChosenScore], dict[str, Any]]:
     """Check the options of scores that are tried in turn; each must mean something to one."""
     own, rest = _split_options(options)
-    check_score_options(RIVALS, [*own, *(key for key in rest if key in FOR_LABELS)])
-    return [_fitting(name, edge_penalty, own) for name in RIVALS], rest
+    check_score_options(RIVALS[EITHER], [*own, *(key for key in rest if key in FOR_LABELS)])
+    return [_fitting(name, edge_penalty, own) for name in RIVALS[EITHER]], rest
 
 
 def _fitting(name: str, edge_penalty: float, own: Mapping[str, Any]) -> ChosenScore:

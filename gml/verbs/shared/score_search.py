@@ -251,7 +251,7 @@ def request_search(
         if reading.get("missing") in (EM, "available"):
             raise UsageError(
                 f"{parameter('score', EITHER)} compares graphs on complete rows: use "
-                f"{parameter('missing')} drop or level, or one of {', '.join(RIVALS)}"
+                f"{parameter('missing')} drop or level, or one of {', '.join(RIVALS[EITHER])}"
             )
         chosen = rivals[0]
     else:
