@@ -47,12 +47,6 @@ def cluster(settings: None, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         yield found
 
 
-@pytest.fixture(scope="session")
-def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A table with labels, numbers, gaps and weights."""
-    return written(tmp_path_factory.mktemp("table") / "people.csv", cells())
-
-
 @pytest.fixture(scope="session", params=["local", "cluster"])
 def master(request: pytest.FixtureRequest, settings: None) -> Iterator[str]:
     """Where a session runs, which is started by the first command that needs one."""
