@@ -269,8 +269,8 @@ class FamilyScore(DecomposableScore):
 
     @property
     def can_fork(self) -> bool:
-        """Whether the rows are in memory, which forked processes share."""
-        return self._counter.pass_rows == 0
+        """Whether the engine answers forked processes too, and from memory."""
+        return self._counter.can_fork and self._counter.pass_rows == 0
 
     def _most_likelihoods(self, families: Sequence[Family]) -> NDArray[np.float64]:
         """The log-likelihood of each child given all other columns, which no parents can exceed."""
