@@ -272,11 +272,14 @@ class PassCounter(Counter):
         numbers = [j for j, variable in enumerate(self.variables) if variable.is_continuous]
         if not numbers:
             return []
-        seen = self.seen_in([[j] for j in numbers])
+        if self.missing:
+            ends = [(found.low, found.high) for (found,) in self.seen_in([[j] for j in numbers])]
+        else:
+            ends = [(low, high) for low, high in self.whole_ranges(numbers).T.tolist()]
         return [
             self.variables[j].name
-            for j, (found,) in zip(numbers, seen, strict=True)
-            if found.low == found.high
+            for j, (low, high) in zip(numbers, ends, strict=True)
+            if low == high
         ]
 
     def expanded_moments(self, columns: Sequence[int]) -> ExpandedMoments:

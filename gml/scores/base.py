@@ -212,11 +212,10 @@ def add_up(names: Sequence[str], families: Sequence[Family], values: NDArray[np.
     return float(sum(values[order.positions]))
 
 
-def require_varying(counter: Counter, numbers: Sequence[int]) -> None:
+def require_varying(counter: Counter) -> None:
     """Refuse columns of numbers that have only one value."""
-    for j in numbers:
-        if counter.moments([j]).cross[0][0] == 0:
-            raise one_value(counter.variables[j].name)
+    for name in counter.constant_numbers():
+        raise one_value(name)
 
 
 def one_value(name: str) -> DataError:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import gml
 from gml.counts.known_tables import KnownTables, answered, bits_of_columns
 from gml.counts.memory import MemoryCounter
 from gml.counts.spooled import SpooledCounter
+from gml.errors import DataError
 from gml.independence.registry import TESTS
 from gml.learners.chowliu import chow_liu
 from gml.learners.exact import exact
@@ -18,6 +20,7 @@ from gml.learners.imap import minimal_imap
 from gml.learners.order_mcmc import order_mcmc
 from gml.learners.pc import pc
 from gml.scores.registry import SCORES
+from tests.sliced_rows import SlicedCounter
 from tests.unit.test_engines import content
 
 
@@ -132,3 +135,30 @@ def test_a_table_is_turned_as_the_question_wants_it():
     for row, (k, i) in zip(found.table, found.configs, strict=True):
         assert row.tolist() == table[i, :, k].tolist()
     assert np.array_equal(known.get(bits_of_columns([1, 4])), table.sum(axis=1))
+
+
+def _numbers(n_rows, *, constant=()):
+    rng = np.random.default_rng(1)
+    values = {f"x{j}": rng.normal(size=n_rows).round(3) for j in range(5)}
+    values |= {name: np.full(n_rows, 2.5) for name in constant}
+    values["kind"] = rng.choice(["a", "b"], n_rows)
+    return gml.read(pd.DataFrame(values), numeric=[name for name in values if name != "kind"])
+
+
+def test_whether_numbers_vary_is_seen_in_one_pass():
+    data = _numbers(80)
+    engine = SlicedCounter(data, [30])
+    score = SCORES["bic-cg"](engine)
+    assert engine.passes == 1
+    # Regressions need the ranges that were found.
+    family = [(0, (1, 5))]
+    assert score.batch(family) == SCORES["bic-cg"](MemoryCounter(data)).batch(family)
+    assert engine.passes == 2
+
+
+def test_the_first_of_numbers_that_do_not_vary_is_refused():
+    data = _numbers(80, constant=["x3", "x2"])
+    for counter in (SlicedCounter(data, [30]), MemoryCounter(data)):
+        assert counter.constant_numbers() == ["x2", "x3"]
+        with pytest.raises(DataError, match="'x2' has only one value"):
+            SCORES["bic-cg"](counter)
