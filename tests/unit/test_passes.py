@@ -162,3 +162,34 @@ def test_the_first_of_numbers_that_do_not_vary_is_refused():
         assert counter.constant_numbers() == ["x2", "x3"]
         with pytest.raises(DataError, match="'x2' has only one value"):
             SCORES["bic-cg"](counter)
+
+
+def test_what_is_known_is_known_to_an_engine_over_some_columns(asia):
+    memory = MemoryCounter(asia).select(["lung", "smoke", "asia"])
+    engine = SlicedCounter(asia, [900, 2000])
+    some = engine.select(["lung", "smoke", "asia"])
+    wanted = [gml.TableSet((0,), (2, 1)), gml.TableSet((1, 0))]
+    some.expect(lambda: [gml.TableSet((2, 0))])
+    assert content(list(some.tables(wanted))) == content(list(memory.tables(wanted)))
+    assert engine.passes == 1
+    more = [gml.TableSet((2, 0)), gml.TableSet((1,), (0, 2))]
+    again = engine.select(["lung", "smoke", "asia"])
+    assert content(list(again.tables(more))) == content(list(memory.tables(more)))
+    assert engine.passes == 1
+
+
+def test_ranges_are_found_once_for_all_engines_over_some_columns():
+    data = _numbers(80, constant=["x4"])
+    engine = SlicedCounter(data, [30])
+    assert engine.select(["x4", "x1"]).constant_numbers() == ["x4"]
+    some, memory = (one.select(["x3", "x0"]) for one in (engine, MemoryCounter(data)))
+    assert content(some.moments([1, 0])) == content(memory.moments([1, 0]))
+    assert engine.passes == 2
+
+
+def test_ranges_of_columns_without_gaps_are_over_all_rows():
+    """However many rows lack another column."""
+    values = {"x": [1.0, 9.0, 4.0, 2.0], "y": [3.0, None, 5.0, 6.0]}
+    data = gml.read(pd.DataFrame(values), numeric=["x", "y"], missing="available")
+    some, memory = (one.select(["x"]) for one in (SlicedCounter(data, [2]), MemoryCounter(data)))
+    assert content(some.moments([0])) == content(memory.moments([0]))
