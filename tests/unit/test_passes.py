@@ -193,3 +193,37 @@ def test_ranges_of_columns_without_gaps_are_over_all_rows():
     data = gml.read(pd.DataFrame(values), numeric=["x", "y"], missing="available")
     some, memory = (one.select(["x"]) for one in (SlicedCounter(data, [2]), MemoryCounter(data)))
     assert content(some.moments([0])) == content(memory.moments([0]))
+
+
+@pytest.mark.parametrize("name", ["auto", "g", "mi-threshold"])
+def test_reasons_of_insufficient_tests_take_no_pass(asia, name):
+    said = []
+    # So little memory that hardly a table is kept.
+    engine, without_log = (SlicedCounter(asia, [900], max_memory=1 << 13) for _ in range(2))
+    for counter in (MemoryCounter(asia), engine):
+        test = TESTS[name](counter, min_per_cell=1000)
+        log = []
+        pc(test, log=log.append)
+        said.append([(one.x, one.y, one.given, one.reason) for one in log])
+    pc(TESTS[name](without_log, min_per_cell=1000))
+    assert said[0] == said[1]
+    assert any("for each of 8 cells" in (reason or "") for *_, reason in said[0])
+    assert engine.passes == without_log.passes
+
+
+@pytest.mark.parametrize("name", ["auto", "fisher-z", "dg"])
+def test_reasons_of_tests_on_numbers_take_no_pass(name):
+    x = [1.0, 2.0, 4.0, 3.0, None]
+    data = gml.read(
+        pd.DataFrame({"x": x, "y": x[::-1], "z": [3.0, 1.0, 4.0, 1.5, 9.0]}),
+        numeric=["x", "y", "z"],
+        missing="available",
+    )
+    engine = SlicedCounter(data, [2])
+    test, in_memory = (TESTS[name](one) for one in (engine, MemoryCounter(data)))
+    result = test(0, 1, (2,))
+    passes = engine.passes
+    said = test.reason(0, 1, (2,), result, 0.05)
+    assert "3 of " in said
+    assert engine.passes == passes
+    assert said == in_memory.why_insufficient(0, 1, (2,))
