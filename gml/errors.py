@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from numbers import Integral, Real
+from typing import Any
 
 from gml.printable_text import plain_count
 
@@ -32,6 +33,14 @@ class GmlError(Exception):
     def __format__(self, spec: str) -> str:
         """The message for another message, in which parameters can still be told from the rest."""
         return format(super().__str__(), spec)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the message and what else is known; subclasses are made from other things."""
+        return _unpickled, (type(self), self.args), self.__dict__
+
+
+def _unpickled(kind: type[GmlError], args: tuple[Any, ...]) -> GmlError:
+    return kind.__new__(kind, *args)
 
 
 class UsageError(GmlError):

@@ -126,6 +126,11 @@ class CountFileCounter(Counter):
         return self._where
 
     @property
+    def can_fork(self) -> bool:
+        """Forked processes share the memory that all answers are from."""
+        return True
+
+    @property
     def budget(self) -> int:
         """The most bytes that a table may take."""
         return self._budget

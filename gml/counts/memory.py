@@ -114,6 +114,11 @@ class MemoryCounter(Counter):
         return None if self._dataset.origin is None else self._dataset.decimal
 
     @property
+    def can_fork(self) -> bool:
+        """Forked processes share the memory that all answers are from."""
+        return True
+
+    @property
     def budget(self) -> int:
         """The most bytes that a table may take."""
         return self._budget

@@ -76,6 +76,14 @@ class NumberQuestions(ABC):
         names = [self.variables[j].name for j in (*columns, *given)]
         raise CannotAnswer(f"{self.where}: {self.kind} has no numbers, so none of {listing(names)}")
 
+    def constant_numbers(self) -> list[str]:
+        """The columns of numbers that have only one."""
+        return [
+            variable.name
+            for j, variable in enumerate(self.variables)
+            if variable.is_continuous and self.moments([j]).cross[0][0] == 0
+        ]
+
     def expanded_moments(self, columns: Sequence[int]) -> ExpandedMoments:
         """Moments of numbers and of indicators of levels, over the rows complete in all columns.
 

@@ -272,11 +272,14 @@ class PassCounter(Counter):
         numbers = [j for j, variable in enumerate(self.variables) if variable.is_continuous]
         if not numbers:
             return []
-        seen = self.seen_in([[j] for j in numbers])
+        if self.missing:
+            ends = [(found.low, found.high) for (found,) in self.seen_in([[j] for j in numbers])]
+        else:
+            ends = [(low, high) for low, high in self.whole_ranges(numbers).T.tolist()]
         return [
             self.variables[j].name
-            for j, (found,) in zip(numbers, seen, strict=True)
-            if found.low == found.high
+            for j, (low, high) in zip(numbers, ends, strict=True)
+            if low == high
         ]
 
     def expanded_moments(self, columns: Sequence[int]) -> ExpandedMoments:
@@ -303,7 +306,10 @@ def _placed(question: Question, place: Mapping[int, int]) -> Question:
 
 
 class _View(PassCounter):
-    """An engine over some columns of another, which may have other levels."""
+    """An engine over some columns of another, which may have other levels.
+
+    Where none has, tables are those of the engine within, which keeps them for all.
+    """
 
     def __init__(
         self, inner: PassCounter, at: Sequence[int], recodings: Mapping[str, Recoding]
@@ -331,6 +337,32 @@ class _View(PassCounter):
     def require_rows(self, what: str) -> Dataset:
         self._inner.require_rows(what)
         return super().require_rows(what)
+
+    def tables(self, sets: Iterable[TableSet]) -> Iterator[Counts]:
+        if self._recodings:
+            return super().tables(sets)
+        return self._inner.tables(map(self._within, sets))
+
+    def expect(self, likely: Callable[[], Iterable[TableSet]]) -> None:
+        if self._recodings:
+            super().expect(likely)
+        else:
+            self._inner.expect(lambda: map(self._within, likely()))
+
+    def _within(self, wanted: TableSet) -> TableSet:
+        """A question as the engine within understands it."""
+        return TableSet(
+            tuple(self._at[j] for j in wanted.axes), tuple(self._at[j] for j in wanted.given)
+        )
+
+    def whole_ranges(self, columns: Sequence[int]) -> NDArray[np.float64]:
+        if self._inner.missing:
+            return super().whole_ranges(columns)
+        return self._inner.whole_ranges([self._at[j] for j in columns])
+
+    def constant_numbers(self) -> list[str]:
+        constant = set(self._inner.constant_numbers())
+        return [variable.name for variable in self.variables if variable.name in constant]
 
     def _over_chunks(self, columns: Sequence[int], work: Work[Partial]) -> Partial:
         names = {self.variables[j].name for j in columns}

@@ -5,6 +5,7 @@ Draws are over the sorted distinct rows with their counts.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -99,36 +100,38 @@ def folds(dataset: Dataset, k: int, *, seed: int = 0) -> Folds:
 
 
 class Folds(Sequence[tuple[Dataset, Dataset]]):
-    """Splits of rows that are made when they are asked for; in ascending order is fastest."""
+    """Splits of rows that are made when they are asked for, by several threads at once if need be.
+
+    Whoever goes through them draws each once; one by its number draws those before it again.
+    """
 
     def __init__(self, dataset: Dataset, k: int, seed: int) -> None:
         self._dataset = dataset
         self._k, self._seed = k, seed
         self._rows, self._counts = distinct_rows(dataset)
         require_splittable(self._counts, k)
-        self._left = self._drawn()
-
-    def _drawn(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
-        return enumerate(fold_counts(self._counts, self._k, seed=self._seed))
 
     def __len__(self) -> int:
         return self._k
+
+    def __iter__(self) -> Iterator[tuple[Dataset, Dataset]]:
+        return map(self._split, self._drawn())
 
     def __getitem__(self, number: Any) -> Any:
         if isinstance(number, slice):
             return [self[one] for one in range(self._k)[number]]
         wanted = range(self._k)[number]
-        for fold, chosen in self._left:
-            if fold == wanted:
-                rest, part = (
-                    resampled(self._dataset, self._rows, counts)
-                    for counts in (self._counts - chosen, chosen)
-                )
-                return rest, part
-            if fold > wanted:
-                break
-        self._left = self._drawn()
-        return self[wanted]
+        return self._split(next(itertools.islice(self._drawn(), wanted, None)))
+
+    def _drawn(self) -> Iterator[NDArray[np.int64]]:
+        return fold_counts(self._counts, self._k, seed=self._seed)
+
+    def _split(self, chosen: NDArray[np.int64]) -> tuple[Dataset, Dataset]:
+        """The rest and the fold."""
+        return (
+            resampled(self._dataset, self._rows, self._counts - chosen),
+            resampled(self._dataset, self._rows, chosen),
+        )
 
 
 def fold_counts(

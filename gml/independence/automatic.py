@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from gml.counts.counter import Counter, Triple, TripleArray
 from gml.data.dataset import Variable
 from gml.errors import UsageError, parameter
-from gml.independence.base import CounterTest, PValueTest, ResultArrays
+from gml.independence.base import CIResult, CounterTest, PValueTest, ResultArrays
 from gml.independence.calibrated import CalibratedTest
 from gml.independence.registry import PICKED, TESTS, KnownTest
 from gml.independence.some_columns import OverSomeColumns
@@ -129,12 +129,14 @@ class AutoTest(PValueTest):
             found.by[which] = places.index(PICKED[situation])
         return found
 
-    def why_insufficient(self, x: int, y: int, given: Sequence[int]) -> str | None:
+    def why_insufficient(
+        self, x: int, y: int, given: Sequence[int], result: CIResult | None = None
+    ) -> str | None:
         """Say what the test that was picked says."""
         if self._of_labels is not None:
-            return self._of_labels.why_insufficient(x, y, given)
+            return self._of_labels.why_insufficient(x, y, given, result)
         (situation,) = self._situations([(x, y, tuple(given))]).tolist()
-        return self._test_of(_SITUATIONS[situation]).why_insufficient(x, y, given)
+        return self._test_of(_SITUATIONS[situation]).why_insufficient(x, y, given, result)
 
     def why_undecided(self, alpha: float) -> str | None:
         """Say what the test of labels says; no other that is picked draws."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -53,6 +53,8 @@ class CIResult:
     """The test of `gml.TESTS` that made it, if the one asked left that open."""
     details: Mapping[str, Any] | None = None
     """What else the test says of the result: bandwidths, where the p-value is from."""
+    size: float | None = field(default=None, repr=False, compare=False)
+    """By what the test tells whether rows are enough, beside their number: cells of the table."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,8 @@ class ResultArrays(Sequence[CIResult]):
     """Which of `gml.TESTS` made each, by its place; −1, or no column, if it is the one asked."""
     details: NDArray[np.object_] | None = None
     """What else tests say of their results, a mapping each with the same names."""
+    size: NDArray[np.float64] | None = None
+    """By what a test tells whether rows are enough, so that reasons need not be counted again."""
 
     def __len__(self) -> int:
         return len(self.n)
@@ -94,6 +98,7 @@ class ResultArrays(Sequence[CIResult]):
             strata=None if self.strata is None else int(self.strata[k]),
             test=None if self.by is None or self.by[k] < 0 else list(TESTS)[self.by[k]],
             details=None if self.details is None else self.details[k],
+            size=_value(self.size, k),
         )
 
     def __iter__(self) -> Iterator[CIResult]:
@@ -115,6 +120,7 @@ class ResultArrays(Sequence[CIResult]):
             log_p=_column([result.log_p for result in results]),
             mi=_column([result.mi for result in results]),
             cramers_v=_column([result.cramers_v for result in results]),
+            size=_column([result.size for result in results]),
         )
 
     @classmethod
@@ -132,6 +138,7 @@ class ResultArrays(Sequence[CIResult]):
             strata=np.ones(n, dtype=np.int64),
             strained=np.zeros(n, dtype=bool),
             by=np.full(n, -1, dtype=np.int8),
+            size=np.full(n, np.nan),
         )
 
     @classmethod
@@ -229,8 +236,13 @@ class IndependenceTest(ABC):
         """Judge a result; `log_p` replaces the result's own p-value (for adjusted ones)."""
         return verdict_by_p(result, alpha, log_p)
 
-    def why_insufficient(self, x: int, y: int, given: Sequence[int]) -> str | None:
-        """Say what the data lack for a test that was insufficient, if that is known."""
+    def why_insufficient(
+        self, x: int, y: int, given: Sequence[int], result: CIResult | None = None
+    ) -> str | None:
+        """Say what the data lack for a test that was insufficient, if that is known.
+
+        Without the result of the test, it is run again.
+        """
         return None
 
     def reason(
@@ -241,7 +253,7 @@ class IndependenceTest(ABC):
             return None
         if result.sufficient:
             return self.why_undecided(alpha)
-        return self.why_insufficient(x, y, given)
+        return self.why_insufficient(x, y, given, result)
 
     def why_undecided(self, alpha: float) -> str | None:
         """Say why a result that has a p-value decides nothing, if that is known."""

@@ -33,7 +33,7 @@ from gml.counts.exact_moments import complete_rows
 from gml.counts.memory import MemoryCounter
 from gml.counts.poor_groups import poor_group
 from gml.errors import UsageError, listing, parameter, quote
-from gml.independence.base import NO_ROWS, PValueTest, ResultArrays
+from gml.independence.base import NO_ROWS, CIResult, PValueTest, ResultArrays
 from gml.independence.registry import TESTS, KnownTest
 from gml.independence.some_columns import OverSomeColumns
 from gml.independence.transforms import refuse_ranks, transformed
@@ -179,7 +179,9 @@ class ConditionalGaussianTest(PValueTest):
         counter = MemoryCounter(complete, threads=1, max_memory=self._counter.budget)
         return counter, [(0, tuple(place[j] for j in parents)) for _, parents in families]
 
-    def why_insufficient(self, x: int, y: int, given: Sequence[int]) -> str | None:
+    def why_insufficient(
+        self, x: int, y: int, given: Sequence[int], result: CIResult | None = None
+    ) -> str | None:
         """Name the group of rows that has too few of them, or no variance left."""
         if not any(self._is_number[j] for j in (x, y)):
             return None

@@ -21,7 +21,6 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,11 +64,18 @@ def mean_excess(found: TableStatistics) -> NDArray[np.float64]:
 def is_sufficient(found: TableStatistics, min_per_cell: float) -> NDArray[np.bool_]:
     """Return which tables can give an answer at all."""
     vary = (found.seen_x > 1) & (found.seen_y > 1)
-    cells = found.seen_x * found.seen_y * found.seen_z
     usable: NDArray[np.bool_] = (
-        (found.n > 0) & ~((found.df_adjusted == 0) & vary) & (found.n >= min_per_cell * cells)
+        (found.n > 0)
+        & ~((found.df_adjusted == 0) & vary)
+        & (found.n >= min_per_cell * _cells(found))
     )
     return usable
+
+
+def _cells(found: TableStatistics) -> NDArray[np.float64]:
+    """The cells of each table, over the levels seen."""
+    cells: NDArray[np.float64] = 1.0 * found.seen_x * found.seen_y * found.seen_z
+    return cells
 
 
 def describe(
@@ -99,40 +105,30 @@ def describe(
         sufficient=sufficient,
         varies=(found.seen_x > 1) & (found.seen_y > 1),
         strata=found.seen_strata,
+        size=_cells(found),
     )
 
 
 class TableTest(CounterTest):
     """A test on the tables of labels."""
 
-    def why_insufficient(self, x: int, y: int, given: Sequence[int]) -> str | None:
+    def why_insufficient(
+        self, x: int, y: int, given: Sequence[int], result: CIResult | None = None
+    ) -> str | None:
         """Say that rows are too few, or that given Z one of the two does not vary."""
-        (found,) = _tables_of(self._counter.statistics([(x, y, tuple(given))]))
-        if found.n == 0:
+        result = self(x, y, given) if result is None else result
+        if result.n == 0:
             return NO_ROWS
         least: float = self._options["min_per_cell"]
-        cells = found.seen_x * found.seen_y * found.seen_z
-        if found.n < least * cells:
+        cells = int(result.size or 0)
+        if result.n < least * cells:
             return (
-                f"{found.n} of {least * cells:g} rows needed, {least:g} for each of {cells} cells"
+                f"{result.n} of {least * cells:g} rows needed, {least:g} for each of {cells} cells"
             )
         return (
             f"in no group of rows with the same {listing([self.names[j] for j in given])} do both "
             "vary"
         )
-
-
-class _Table(NamedTuple):
-    n: int
-    seen_x: int
-    seen_y: int
-    seen_z: int
-
-
-def _tables_of(found: TableStatistics) -> list[_Table]:
-    """What was seen of each table."""
-    columns = (found.n, found.seen_x, found.seen_y, found.seen_z)
-    return [_Table(*map(int, row)) for row in zip(*columns, strict=True)]
 
 
 class ChiSquaredTest(TableTest, PValueTest):

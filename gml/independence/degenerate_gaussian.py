@@ -22,7 +22,7 @@ are in order of their names, but a number comes after a label. No result with n 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ from gml.counts.block_regressions import BlockRegressions, BlockResiduals
 from gml.counts.counter import Counter, ExpandedMoments, Triple
 from gml.counts.exact_algebra import CollinearError
 from gml.errors import quote
-from gml.independence.base import NO_ROWS, PValueTest, ResultArrays
+from gml.independence.base import NO_ROWS, CIResult, PValueTest, ResultArrays
 from gml.independence.registry import KnownTest
 from gml.independence.transforms import refuse_ranks, transformed
 from gml.resources import available_threads
@@ -61,7 +61,10 @@ class DegenerateGaussianTest(PValueTest):
             for k, triple in enumerate(triples):
                 check_stopped()
                 x, y, given = triple
-                found.put(k, self._tested(self._made([x, y, *given]), [triple]))
+                known = self._made([x, y, *given])
+                found.put(k, self._tested(known, [triple]))
+                assert found.size is not None
+                found.size[k] = _rows_needed(known[0], (x, y, *given))
             return found
         of_all = self._made_once()
         for start in range(0, len(triples), _BATCH):
@@ -109,18 +112,21 @@ class DegenerateGaussianTest(PValueTest):
                 lost[k] = regressions.exact_log_lost(given, x, y)
         return _results(moments.n, varies, alone, with_x, lost)
 
-    def why_insufficient(self, x: int, y: int, given: Sequence[int]) -> str | None:
+    def why_insufficient(
+        self, x: int, y: int, given: Sequence[int], result: CIResult | None = None
+    ) -> str | None:
         """Say that rows are too few for the columns, or that Z determines one of the two."""
         x, y, given = self._ordered((x, y, tuple(given)))
-        known = self._made([x, y, *given]) if self._counter.missing else self._made_once()
-        moments = known[0]
-        if not moments.n:
+        if result is not None and result.size is not None:
+            n, needed = result.n, int(result.size)
+        else:
+            known = self._made([x, y, *given]) if self._counter.missing else self._made_once()
+            n, needed = known[0].n, _rows_needed(known[0], (x, y, *given))
+        if not n:
             return NO_ROWS
-        width = {j: len(moments.blocks[j]) for j in (x, y, *given)}
-        needed = sum(width.values()) + 2
-        if moments.n < needed:
+        if n < needed:
             return (
-                f"{moments.n} of up to {needed} rows needed, two more than columns: numbers, and "
+                f"{n} of up to {needed} rows needed, two more than columns: numbers, and "
                 "levels but one of labels"
             )
         return f"the columns given determine {quote(self.names[x])} or {quote(self.names[y])}"
@@ -135,6 +141,11 @@ class DegenerateGaussianTest(PValueTest):
         moments = self._counter.expanded_moments(columns)
         threads = self._threads or available_threads()
         return moments, BlockRegressions(moments, self.names, threads=threads)
+
+
+def _rows_needed(moments: ExpandedMoments, members: Iterable[int]) -> int:
+    """Two more than there are numbers, and levels but one of labels."""
+    return sum(len(moments.blocks[j]) for j in members) + 2
 
 
 def _too_few(rows: int) -> ResultArrays:

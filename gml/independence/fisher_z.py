@@ -28,7 +28,7 @@ from gml.counts.counter import Counter, ExpandedMoments, Triple, TripleArray
 from gml.counts.exact_algebra import eliminate, require_regular
 from gml.counts.expanded_moments import bytes_of_matrix
 from gml.counts.rank_correlations import normal_correlations
-from gml.independence.base import NO_ROWS, PValueTest, ResultArrays
+from gml.independence.base import NO_ROWS, CIResult, PValueTest, ResultArrays
 from gml.independence.registry import KnownTest
 from gml.independence.transforms import RANK, transformed
 from gml.kernel.pool import in_order
@@ -107,14 +107,16 @@ class FisherZTest(PValueTest):
             strata=np.where(spare > 0, 1, np.maximum(n, 1)),
         )
 
-    def why_insufficient(self, x: int, y: int, given: Sequence[int]) -> str | None:
+    def why_insufficient(
+        self, x: int, y: int, given: Sequence[int], result: CIResult | None = None
+    ) -> str | None:
         """Say that rows are too few, or that ranks have no partial correlation."""
-        moments = self._of_all().moments if self._keeps else self._moments([x, y, *given])
+        n = (self(x, y, given) if result is None else result).n
         needed = len(given) + 4
-        if not moments.n:
+        if not n:
             return NO_ROWS
-        if moments.n < needed:
-            return f"{moments.n} of {needed} rows needed, four more than columns given"
+        if n < needed:
+            return f"{n} of {needed} rows needed, four more than columns given"
         return "the matrix of their rank correlations is not positive definite"
 
     def _moments(self, columns: Sequence[int]) -> ExpandedMoments:

@@ -103,10 +103,11 @@ class RowTest(PValueTest):
             statistic, None, min(log_p, 0.0), None, n, details=self._details() | dict(details)
         )
 
-    def why_insufficient(self, x: int, y: int, given: Sequence[int]) -> str | None:
+    def why_insufficient(
+        self, x: int, y: int, given: Sequence[int], result: CIResult | None = None
+    ) -> str | None:
         """Say that rows are too few."""
-        data = self._counter.require_rows(self.name)
-        n = len(_values(columns_of_test(data, [x, y, *given], self.name)[0]))
+        n = (self(x, y, given) if result is None else result).n
         return f"{n} of {self.least_rows} rows needed" if n else NO_ROWS
 
     def _details(self) -> dict[str, Any]:

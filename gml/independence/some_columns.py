@@ -9,7 +9,7 @@ import numpy as np
 
 from gml.counts.counter import Counter, Triple, TripleArray
 from gml.data.column_kinds import kind_of
-from gml.independence.base import CounterTest, ResultArrays
+from gml.independence.base import CIResult, CounterTest, ResultArrays
 from gml.independence.registry import KnownTest
 
 
@@ -39,7 +39,9 @@ class OverSomeColumns:
         at = place.tolist()
         return self._test.batch([(at[x], at[y], tuple(at[j] for j in z)) for x, y, z in triples])
 
-    def why_insufficient(self, x: int, y: int, given: Sequence[int]) -> str | None:
+    def why_insufficient(
+        self, x: int, y: int, given: Sequence[int], result: CIResult | None = None
+    ) -> str | None:
         """Say what the test says of these columns."""
         at = self._place.tolist()
-        return self._test.why_insufficient(at[x], at[y], [at[j] for j in given])
+        return self._test.why_insufficient(at[x], at[y], [at[j] for j in given], result)

@@ -293,10 +293,20 @@ def _serve(work: Callable[[Any], Any], requests: int, answers: int) -> NoReturn:
         kept = Remembering()
         with reporting_to(kept):
             try:
-                answer: tuple[bool, Any, Any] = (True, work(item), kept.said)
+                answer = pickle.dumps((True, work(item), kept.said))
             except BaseException as error:
-                answer = (False, error, kept.said)
-        _write_framed(answers, pickle.dumps(answer))
+                answer = _pickled_failure(error, kept.said)
+        _write_framed(answers, answer)
+
+
+def _pickled_failure(error: BaseException, said: list[tuple[str, str]]) -> bytes:
+    """Pickle an error for the parent; one that cannot be made again there goes as its message."""
+    try:
+        answer = pickle.dumps((False, error, said))
+        pickle.loads(answer)
+    except Exception:
+        answer = pickle.dumps((False, RuntimeError(f"{type(error).__name__}: {error}"), said))
+    return answer
 
 
 def _read_framed(descriptor: int) -> bytes:

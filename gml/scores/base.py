@@ -212,11 +212,10 @@ def add_up(names: Sequence[str], families: Sequence[Family], values: NDArray[np.
     return float(sum(values[order.positions]))
 
 
-def require_varying(counter: Counter, numbers: Sequence[int]) -> None:
+def require_varying(counter: Counter) -> None:
     """Refuse columns of numbers that have only one value."""
-    for j in numbers:
-        if counter.moments([j]).cross[0][0] == 0:
-            raise one_value(counter.variables[j].name)
+    for name in counter.constant_numbers():
+        raise one_value(name)
 
 
 def one_value(name: str) -> DataError:
@@ -269,8 +268,8 @@ class FamilyScore(DecomposableScore):
 
     @property
     def can_fork(self) -> bool:
-        """Whether the rows are in memory, which forked processes share."""
-        return self._counter.pass_rows == 0
+        """Whether the engine answers forked processes too, and from memory."""
+        return self._counter.can_fork and self._counter.pass_rows == 0
 
     def _most_likelihoods(self, families: Sequence[Family]) -> NDArray[np.float64]:
         """The log-likelihood of each child given all other columns, which no parents can exceed."""

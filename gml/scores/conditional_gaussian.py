@@ -53,7 +53,7 @@ class LogLikelihoodCg(LikelihoodScore):
     def __init__(self, facts: KnownScore, counter: Counter, **options: Any) -> None:
         super().__init__(facts, counter, **options)
         self._is_number = np.array([v.is_continuous for v in counter.variables], dtype=bool)
-        require_varying(counter, np.flatnonzero(self._is_number).tolist())
+        require_varying(counter)
         self._excluded: set[tuple[int, Columns]] = set()
 
     def _likelihoods(self, families: Sequence[Family]) -> NDArray[np.float64]:

@@ -54,7 +54,7 @@ class KernelScore(FamilyScore):
                 f"{parameter('score', self.name)} needs whole numbers of rows, not fractions"
             )
         numbers = [j for j, v in enumerate(counter.variables) if v.is_continuous]
-        require_varying(counter, numbers)
+        require_varying(counter)
         self._most: int = self._options["landmarks"]
         self._regulariser: float = self._options["regulariser"]
         n, folds = counter.n, int(self._options["kernel_folds"])

@@ -38,7 +38,7 @@ Record = dict[str, Any]
 ALPHA = 0.05
 _BATCH = 1 << 15
 # Bytes per test: six numbers and two flags, which are sorted to adjust p-values.
-_BYTES_PER_TEST = 50
+_BYTES_PER_TEST = 58
 _BYTES_TO_ADJUST = 56
 _SHOWN = 5
 _EXPLAINED = 3
@@ -245,7 +245,8 @@ def _tell_what_lacks(
     wanted = set(which)
     for k, (x, y, given) in enumerate(islice(questions.each(), which[-1] + 1)):
         if k in wanted and not numbers.isdisjoint({x, y, *given}):
-            why = test.why_insufficient(position[x], position[y], [position[z] for z in given])
+            at = [position[name] for name in (x, y, *given)]
+            why = test.why_insufficient(at[0], at[1], at[2:], results[k])
             if why is not None:
                 beside = f" given {listing(given)}" if given else ""
                 reporter().warn(f"insufficient: {quote(x)} and {quote(y)}{beside}: {why}")

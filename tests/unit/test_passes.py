@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import gml
 from gml.counts.known_tables import KnownTables, answered, bits_of_columns
 from gml.counts.memory import MemoryCounter
 from gml.counts.spooled import SpooledCounter
+from gml.errors import DataError
 from gml.independence.registry import TESTS
 from gml.learners.chowliu import chow_liu
 from gml.learners.exact import exact
@@ -18,6 +20,7 @@ from gml.learners.imap import minimal_imap
 from gml.learners.order_mcmc import order_mcmc
 from gml.learners.pc import pc
 from gml.scores.registry import SCORES
+from tests.sliced_rows import SlicedCounter
 from tests.unit.test_engines import content
 
 
@@ -132,3 +135,95 @@ def test_a_table_is_turned_as_the_question_wants_it():
     for row, (k, i) in zip(found.table, found.configs, strict=True):
         assert row.tolist() == table[i, :, k].tolist()
     assert np.array_equal(known.get(bits_of_columns([1, 4])), table.sum(axis=1))
+
+
+def _numbers(n_rows, *, constant=()):
+    rng = np.random.default_rng(1)
+    values = {f"x{j}": rng.normal(size=n_rows).round(3) for j in range(5)}
+    values |= {name: np.full(n_rows, 2.5) for name in constant}
+    values["kind"] = rng.choice(["a", "b"], n_rows)
+    return gml.read(pd.DataFrame(values), numeric=[name for name in values if name != "kind"])
+
+
+def test_whether_numbers_vary_is_seen_in_one_pass():
+    data = _numbers(80)
+    engine = SlicedCounter(data, [30])
+    score = SCORES["bic-cg"](engine)
+    assert engine.passes == 1
+    # Regressions need the ranges that were found.
+    family = [(0, (1, 5))]
+    assert score.batch(family) == SCORES["bic-cg"](MemoryCounter(data)).batch(family)
+    assert engine.passes == 2
+
+
+def test_the_first_of_numbers_that_do_not_vary_is_refused():
+    data = _numbers(80, constant=["x3", "x2"])
+    for counter in (SlicedCounter(data, [30]), MemoryCounter(data)):
+        assert counter.constant_numbers() == ["x2", "x3"]
+        with pytest.raises(DataError, match="'x2' has only one value"):
+            SCORES["bic-cg"](counter)
+
+
+def test_what_is_known_is_known_to_an_engine_over_some_columns(asia):
+    memory = MemoryCounter(asia).select(["lung", "smoke", "asia"])
+    engine = SlicedCounter(asia, [900, 2000])
+    some = engine.select(["lung", "smoke", "asia"])
+    wanted = [gml.TableSet((0,), (2, 1)), gml.TableSet((1, 0))]
+    some.expect(lambda: [gml.TableSet((2, 0))])
+    assert content(list(some.tables(wanted))) == content(list(memory.tables(wanted)))
+    assert engine.passes == 1
+    more = [gml.TableSet((2, 0)), gml.TableSet((1,), (0, 2))]
+    again = engine.select(["lung", "smoke", "asia"])
+    assert content(list(again.tables(more))) == content(list(memory.tables(more)))
+    assert engine.passes == 1
+
+
+def test_ranges_are_found_once_for_all_engines_over_some_columns():
+    data = _numbers(80, constant=["x4"])
+    engine = SlicedCounter(data, [30])
+    assert engine.select(["x4", "x1"]).constant_numbers() == ["x4"]
+    some, memory = (one.select(["x3", "x0"]) for one in (engine, MemoryCounter(data)))
+    assert content(some.moments([1, 0])) == content(memory.moments([1, 0]))
+    assert engine.passes == 2
+
+
+def test_ranges_of_columns_without_gaps_are_over_all_rows():
+    """However many rows lack another column."""
+    values = {"x": [1.0, 9.0, 4.0, 2.0], "y": [3.0, None, 5.0, 6.0]}
+    data = gml.read(pd.DataFrame(values), numeric=["x", "y"], missing="available")
+    some, memory = (one.select(["x"]) for one in (SlicedCounter(data, [2]), MemoryCounter(data)))
+    assert content(some.moments([0])) == content(memory.moments([0]))
+
+
+@pytest.mark.parametrize("name", ["auto", "g", "mi-threshold"])
+def test_reasons_of_insufficient_tests_take_no_pass(asia, name):
+    said = []
+    # So little memory that hardly a table is kept.
+    engine, without_log = (SlicedCounter(asia, [900], max_memory=1 << 13) for _ in range(2))
+    for counter in (MemoryCounter(asia), engine):
+        test = TESTS[name](counter, min_per_cell=1000)
+        log = []
+        pc(test, log=log.append)
+        said.append([(one.x, one.y, one.given, one.reason) for one in log])
+    pc(TESTS[name](without_log, min_per_cell=1000))
+    assert said[0] == said[1]
+    assert any("for each of 8 cells" in (reason or "") for *_, reason in said[0])
+    assert engine.passes == without_log.passes
+
+
+@pytest.mark.parametrize("name", ["auto", "fisher-z", "dg"])
+def test_reasons_of_tests_on_numbers_take_no_pass(name):
+    x = [1.0, 2.0, 4.0, 3.0, None]
+    data = gml.read(
+        pd.DataFrame({"x": x, "y": x[::-1], "z": [3.0, 1.0, 4.0, 1.5, 9.0]}),
+        numeric=["x", "y", "z"],
+        missing="available",
+    )
+    engine = SlicedCounter(data, [2])
+    test, in_memory = (TESTS[name](one) for one in (engine, MemoryCounter(data)))
+    result = test(0, 1, (2,))
+    passes = engine.passes
+    said = test.reason(0, 1, (2,), result, 0.05)
+    assert "3 of " in said
+    assert engine.passes == passes
+    assert said == in_memory.why_insufficient(0, 1, (2,))

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from gml.errors import CannotAnswer, DataError, GmlWarning
+from gml.errors import CannotAnswer, DataError, GmlWarning, MissingTable
 from gml.kernel import processes
 from gml.kernel.processes import in_processes
 from gml.progress import reporter
@@ -55,6 +55,38 @@ def test_an_error_is_raised_here():
     with pytest.raises(DataError, match="line 3: no"):
         list(in_processes(work, 5, 2))
     assert children() == before
+
+
+class Unpicklable(Exception):
+    """An error that is made of two things and has one argument."""
+
+    def __init__(self, first, second):
+        super().__init__(f"{first} {second}")
+
+
+def raised():
+    raise Unpicklable("too", "bad")
+
+
+@pytest.mark.parametrize(
+    ("work", "said"),
+    [(lambda: lambda: None, "pickle"), (raised, "Unpicklable: too bad")],
+    ids=["result", "error"],
+)
+def test_what_cannot_be_pickled_is_an_error_of_its_own(work, said):
+    """It is not taken for a worker that was killed."""
+    with pytest.raises(Exception, match=said) as found:
+        list(in_processes(lambda _: work(), 3, 2))
+    assert not isinstance(found.value, CannotAnswer)
+
+
+def test_a_table_that_a_count_file_lacks_is_told_by_a_worker():
+    def work(k):
+        raise MissingTable("x.counts: no table of 'a'", ["a"], "count it")
+
+    with pytest.raises(MissingTable, match="no table of 'a'; count it") as found:
+        list(in_processes(work, 3, 2))
+    assert found.value.names == {"a"}
 
 
 def test_what_a_worker_says_is_said_here():

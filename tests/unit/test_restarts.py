@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -102,6 +104,30 @@ def test_a_score_of_the_user_stays_in_this_process(always_forking):
     before = len(asked)
     result = hill_climb(Own(), restarts=5, threads=2)
     assert result.families == len(set(asked[before:]))
+
+
+@pytest.mark.parametrize("says_so", [False, True])
+def test_an_engine_of_the_user_is_forked_only_if_it_says_so(says_so, always_forking, tmp_path):
+    """Processes that share its connection would read the answers of one another."""
+    asked_by = tmp_path / "asked_by"
+
+    class Connected(gml.Counter):
+        inside = _counter()
+        variables = inside.variables
+        n = inside.n
+
+        def tables(self, sets):
+            with asked_by.open("a") as file:
+                file.write(f"{os.getpid()}\n")
+            return self.inside.tables(sets)
+
+    class Forked(Connected):
+        can_fork = True
+
+    counter = Forked() if says_so else Connected()
+    hill_climb(gml.SCORES["bic"](counter), restarts=4, perturb=3, threads=2)
+    others = set(asked_by.read_text().split()) - {str(os.getpid())}
+    assert bool(others) == says_so
 
 
 def test_families_are_counted_once():

@@ -202,10 +202,17 @@ def _number(number: float) -> str:
 
 
 def _shown(number: Range, show: Callable[[float], str] = _number) -> str:
+    """A number and its range.
+
+    Examples
+    --------
+    >>> _shown((3, 4, 4000)), _shown((3, 4, math.inf)), _shown((4, 4, 4))
+    ('4 (3 to 4,000)', '4 (3 or more, upper bound unknown)', '4')
+    """
     low, likely, high = number
     if low == high:
         return show(likely)
-    upper = f"to {show(high)}" if math.isfinite(high) else "or more, nobody knows how much"
+    upper = f"to {show(high)}" if math.isfinite(high) else "or more, upper bound unknown"
     return f"{show(likely)} ({show(low)} {upper})"
 
 
