@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import importlib
 import os
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from gml.atomic import temporary_folder
 from gml.counts.open_count_file import is_counted
 from gml.data.dataset import MAX_LEVELS
 from gml.data.options import AUTO, KEYWORDS, MEMORY, SPARK, STREAM
@@ -100,8 +100,8 @@ def plan(command: str, data: Any, *given: Any, **options: Any) -> Plan:
         threads=threads,
         replicates=repeats.number if repeats.number > 1 else None,
     )
-    with tempfile.TemporaryDirectory(prefix="gml-plan-") as name:
-        return _planned(draft, call, repeats, source, Path(name), table)
+    with temporary_folder("gml-plan-") as folder:
+        return _planned(draft, call, repeats, source, folder, table)
 
 
 def _known(command: str) -> str:
