@@ -12,8 +12,10 @@ from typing import Any
 from gml.atomic import temporary_folder
 from gml.counts.open_count_file import is_counted
 from gml.data.dataset import MAX_LEVELS
-from gml.data.options import AUTO, KEYWORDS, MEMORY, SPARK, STREAM
+from gml.data.options import AUTO, KEYWORDS, MEMORY, SPARK, STREAM, ReadOptions
+from gml.data.reading import cells_limit
 from gml.errors import GmlError, UsageError, counted, listing, parameter, place, quote
+from gml.planning.growth import Range, carried_on
 from gml.planning.pilots import FEW_ROWS, MANY_ROWS, Pilot, Reading, Run, read_sample, run_pilots
 from gml.planning.plan import Memory as Memory
 from gml.planning.plan import Plan as Plan
@@ -33,10 +35,11 @@ from gml.planning.plan import Work as Work
 from gml.planning.prices import calibration_rows, drawing_seconds, measured, measured_passes
 from gml.planning.samples import Source, source_of
 from gml.resources import available_threads, budget_in_force, format_size
+from gml.verbs.average import BOOTSTRAP
 from gml.verbs.shared.data_input import is_data
 
 _SEARCHES = ("average", "exact", "ges", "hc", "imap", "pc")
-"""What these ask depends on what they find."""
+"""What these ask depends on what they find, and they can be stopped."""
 PLANNED = tuple(sorted((*_SEARCHES, "check", "chowliu", "count", "fit-params", "indtest", "score")))
 """The commands that can be planned."""
 _ALIASES = {"chow_liu": "chowliu", "fit": "fit-params"}
@@ -44,11 +47,7 @@ _ALIASES = {"chow_liu": "chowliu", "fit": "fit-params"}
 _OF_ENGINES = ("engine", "spool", "spool_keep", "master")
 # Files that only the run itself writes, and a limit that pilots have of their own.
 _NOT_FOR_PILOTS = ("test_log", "trace", "max_seconds", "asked", "threads", *_OF_ENGINES)
-_STOPPABLE = ("average", "exact", "ges", "hc", "imap", "pc")
-_REPLICATES = 200
 _MOST_PILOT_ROWS, _MOST_SEARCHED_ROWS = 256_000, 32_000
-# The reader keeps so much whatever the budget.
-_ALWAYS_READ = 1 << 26
 
 
 def plan(command: str, data: Any, *given: Any, **options: Any) -> Plan:
@@ -130,7 +129,7 @@ class _Call:
 
         def run(data: Any, seconds: float) -> Any:
             how = dict(options)
-            if self.command in _STOPPABLE and seconds > 0:
+            if self.command in _SEARCHES and seconds > 0:
                 how["max_seconds"] = seconds
             if isinstance(data, str):
                 how["engine"] = MEMORY
@@ -155,7 +154,7 @@ def _of_one_replicate(call: _Call) -> tuple[_Call, Repeats]:
         return call, Repeats()
     for name in ("by", "threshold"):
         options.pop(name, None)
-    number = options.pop("bootstrap", None) or _REPLICATES
+    number = options.pop("bootstrap", None) or BOOTSTRAP
     options = {name: value for name, value in options.items() if value is not None}
     return _Call(by, call.given[1:], options), Repeats(number, 0.5 if by == "pc" else 1.0)
 
@@ -236,14 +235,14 @@ def _with_table(draft: Plan, reading: Reading, source: Source, call: _Call) -> P
     n = source.size.rows * reading.kept
     budget = budget_in_force()
     memory = memory_of(reading.rows, n, (0, 0), budget)
-    most = call.options.get("max_levels") or 255
+    most = call.options.get("max_levels") or ReadOptions.max_levels
     close = [] if source.is_read else many_levels(reading, source.size, min(most, MAX_LEVELS))
     notes = [
         f"{listing(close)} may have more levels in all rows than {parameter('max_levels')} allows"
     ] * bool(close)
     refused: tuple[Refusal, ...] = ()
     engine = draft.engine
-    if memory.codes > max(budget, _ALWAYS_READ) and engine != STREAM:
+    if memory.codes > cells_limit() and engine != STREAM:
         reason = (
             f"the codes would take {format_size(memory.codes)}, more than "
             f"{parameter('max_memory')} allows ({format_size(budget)})"
@@ -297,9 +296,7 @@ def _reading_seconds(few: Reading, many: Reading, source: Source) -> float:
     return many.seconds + per_row * more + source.size.inflating
 
 
-def _passes(pilots: Sequence[Pilot], n: float, *, is_fixed: bool) -> Any:
-    from gml.planning.growth import Range, carried_on
-
+def _passes(pilots: Sequence[Pilot], n: float, *, is_fixed: bool) -> Range:
     calls = [float(pilot.watch.calls) for pilot in pilots]
     if is_fixed:
         return Range.exactly(calls[-1])

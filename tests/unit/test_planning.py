@@ -328,7 +328,7 @@ def test_identifiers_are_refused(tmp_path):
 
 
 def test_codes_beyond_the_budget(large, monkeypatch):
-    monkeypatch.setattr("gml.verbs.plan._ALWAYS_READ", 0)
+    monkeypatch.setattr("gml.data.reading._ALWAYS_READ", 0)
     with limited_to(1 << 19):
         (refusal,) = gml.plan("pc", large, engine="memory").refused
         plan = gml.plan("pc", large)
@@ -337,6 +337,12 @@ def test_codes_beyond_the_budget(large, monkeypatch):
     assert plan.engine == "stream"
     assert plan.refused == ()
     assert plan.memory.peak <= plan.memory.budget
+
+
+def test_what_is_usual_is_said_once(monkeypatch):
+    assert gml.plan("average", ASIA, "hc").replicates == 200
+    monkeypatch.setattr("gml.verbs.plan.BOOTSTRAP", 30)
+    assert gml.plan("average", ASIA, "hc").replicates == 30
 
 
 def test_nothing_is_left_behind(tmp_path, monkeypatch):
