@@ -102,14 +102,18 @@ class Watch:
 
 
 class WatchedPath(str):
-    """A path with the watch of a pilot run; otherwise a string as any."""
+    """A path with the watch of a pilot run; otherwise a string as any.
 
-    __slots__ = ("watch",)
+    Messages name the table that its rows are a sample of.
+    """
+
+    __slots__ = ("shown", "watch")
+    shown: str
     watch: Watch
 
-    def __new__(cls, path: str, watch: Watch) -> WatchedPath:
+    def __new__(cls, path: str, watch: Watch, shown: str) -> WatchedPath:
         found = super().__new__(cls, path)
-        found.watch = watch
+        found.watch, found.shown = watch, shown
         return found
 
 

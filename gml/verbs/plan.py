@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -85,8 +84,9 @@ def plan(command: str, data: Any, *given: Any, **options: Any) -> Plan:
     if options.get("engine") == SPARK:
         raise UsageError("a plan is of runs on this machine, not of those on Spark")
     call, repeats = _of_one_replicate(_Call(command, given, options))
-    table = _only_table(data)
-    source = source_of(table, delimiter=options.get("delimiter"), encoding=options.get("encoding"))
+    source = source_of(
+        _only_table(data), delimiter=options.get("delimiter"), encoding=options.get("encoding")
+    )
     threads = options.get("threads") or available_threads()
     draft = Plan(
         command,
@@ -100,7 +100,7 @@ def plan(command: str, data: Any, *given: Any, **options: Any) -> Plan:
         replicates=repeats.number if repeats.number > 1 else None,
     )
     with temporary_folder("gml-plan-") as folder:
-        return _planned(draft, call, repeats, source, folder, table)
+        return _planned(draft, call, repeats, source, folder)
 
 
 def _known(command: str) -> str:
@@ -167,9 +167,7 @@ def _only_table(data: Any) -> Any:
     return data[0]
 
 
-def _planned(
-    draft: Plan, call: _Call, repeats: Repeats, source: Source, folder: Path, table: Any
-) -> Plan:
+def _planned(draft: Plan, call: _Call, repeats: Repeats, source: Source, folder: Path) -> Plan:
     run = call.run()
     is_fixed = call.command not in _SEARCHES
     try:
@@ -190,7 +188,7 @@ def _planned(
             pass_rows=source.size.rows if by_pass else 0,
         )
     except GmlError as error:
-        return _refused(draft, _in_all_rows(run, source, folder, error), folder, source, table)
+        return _refused(draft, _in_all_rows(run, source, folder, error), source)
     n = source.size.rows * reading.kept
     budget = budget_in_force()
     largest = max((pilot.watch.largest for pilot in pilots), key=lambda size: size[0] * size[1])
@@ -272,14 +270,12 @@ def _in_all_rows(run: Run, source: Source, folder: Path, error: GmlError) -> Gml
     return error
 
 
-def _refused(draft: Plan, error: GmlError, folder: Path, source: Source, table: Any) -> Plan:
+def _refused(draft: Plan, error: GmlError, source: Source) -> Plan:
     """List what the rows are refused for; whatever else is wrong ends the plan."""
     message = str(error.args[0]) if error.args else str(error)
-    if isinstance(error, UsageError) or (error.exit_code == 3 and str(folder) not in message):
+    is_of_rows = message.startswith(f"{source.name}:")
+    if isinstance(error, UsageError) or (error.exit_code == 3 and not is_of_rows):
         raise error
-    name = place(table) if isinstance(table, str | os.PathLike) else "the data"
-    for path in sorted(folder.iterdir(), key=lambda path: -len(str(path))):
-        message = message.replace(str(path), name)
     if source.n_rows < source.size.rows:
         message = f"in {counted(source.n_rows, 'row')} looked at: {message}"
     return replace(draft, refused=(Refusal(error.exit_code, message),))

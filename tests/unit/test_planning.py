@@ -119,7 +119,7 @@ def test_streams_cannot_be_planned():
 
 def test_the_watch_sees_every_question():
     watch = Watch()
-    counter = engine_over(gml.read(ASIA), WatchedPath("asia.csv", watch), threads=1)
+    counter = engine_over(gml.read(ASIA), WatchedPath("asia.csv", watch, "asia.csv"), threads=1)
     result = gml.hc(counter)
     assert sum(watch.asked.values()) >= result.families
     assert {kind for kind, _ in watch.asked} == {"families"}
@@ -133,7 +133,7 @@ def test_the_watch_sees_every_question():
 @pytest.mark.filterwarnings("ignore::gml.GmlWarning")
 def test_the_watched_engine_answers_alike():
     data = gml.read(ASIA)
-    watched = engine_over(data, WatchedPath("asia.csv", Watch()), threads=1)
+    watched = engine_over(data, WatchedPath("asia.csv", Watch(), "asia.csv"), threads=1)
     for learner in (gml.chow_liu, gml.pc, gml.ges, gml.exact):
         assert list(learner(watched).graph.edges()) == list(learner(data).graph.edges())
     fitted = [gml.fit(rows, GRAPH).cpt("lung").table for rows in (watched, data)]
@@ -147,7 +147,7 @@ def test_a_plain_path_is_not_watched():
 def test_a_watch_may_end_a_run_when_the_table_is_read():
     watch = Watch(only_open=True)
     with pytest.raises(Opened):
-        gml.pc(WatchedPath(str(ASIA), watch))
+        gml.pc(WatchedPath(str(ASIA), watch, "the table"))
     assert watch.rows.n == 5000
     assert watch.asked == {}
 
@@ -317,6 +317,37 @@ def test_missing_values_are_refused_as_the_command_does(tmp_path):
     assert "missing values: 'b' 2000;" in refusal.reason
     assert plan.seconds is None
     assert gml.plan("pc", path, missing="drop").refused == ()
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "frame"])
+def test_what_is_wrong_names_the_table(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    frame = pd.DataFrame({"a": ["x", "y"] * 50, "b": [str(tmp_path), None] * 50})
+    path = tmp_path / f"table.{kind}"
+    if kind == "frame":
+        path = frame
+    elif kind == "csv":
+        frame.to_csv(path, index=False)
+    else:
+        frame.to_parquet(path)
+    (refusal,) = gml.plan("chowliu", path).refused
+    name = "the data" if kind == "frame" else path
+    assert refusal.reason.startswith(f"{name}: missing values: 'b' 50;")
+
+
+def test_a_watched_path_is_shown_as_the_table(tmp_path):
+    path = tmp_path / "4096.csv"
+    path.write_text("a,b\nx,\n")
+    with pytest.raises(GmlError, match="^the table: missing values: 'b' 1;"):
+        gml.pc(WatchedPath(str(path), Watch(), "the table"))
+
+
+def test_what_is_wrong_with_another_file_ends_the_plan(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a").write_bytes(ASIA.read_bytes())
+    (tmp_path / "a.dot").write_text("digraph {")
+    with pytest.raises(GmlError, match=r"^a\.dot: "):
+        gml.plan("score", "a", "a.dot")
 
 
 def test_identifiers_are_refused(tmp_path):
