@@ -13,13 +13,14 @@ import pandas as pd
 import pytest
 
 import gml
+from gml.counts.engine_over import engine_over
 from gml.counts.memory import MemoryCounter
 from gml.data.table_sample import sample_table
 from gml.errors import GmlError, UsageError
 from gml.planning.growth import Range, carried_on, straight_on
 from gml.planning.plan import all_families, memory_of
 from gml.planning.prices import Price, Prices, calibration_rows
-from gml.planning.watching import Opened, Watch, WatchedPath, engine_over
+from gml.planning.watching import Opened, Watch, WatchedPath
 from gml.resources import limited_to
 from tests.places import ROOT
 
