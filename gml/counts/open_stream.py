@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
@@ -27,10 +28,10 @@ from gml.data.row_spool import RowSpool
 from gml.data.settled_rows import SettledRows, settled
 from gml.data.source import open_source
 from gml.data.table_pieces import TablePieces, open_table
-from gml.errors import CannotAnswer, UsageError, counted, parameter
+from gml.errors import CannotAnswer, DataError, UsageError, counted, parameter, quote
 from gml.kernel.layout import CsvResult
 from gml.ledger import note_digest
-from gml.path_kinds import is_file, is_there
+from gml.path_kinds import is_file, is_folder, is_there
 from gml.progress import reporter
 from gml.resources import available_threads, budget_in_force, format_size
 
@@ -66,9 +67,9 @@ def open_stream(
             f"{parameter('weights_fractional')} needs to know the sum of all weights beforehand, "
             f"and so the rows in memory, not {parameter('engine', STREAM)}"
         )
-    _require_to_keep(data, options)
+    _require_spool(data, options)
     try:
-        with open_table(data, options, used=used, piece_bytes=_piece_bytes()) as table:
+        with _opened(data, options, used) as table:
             table = _treating(table, missing)
             rows = _spooled(data, table, [], table.pieces, threads)
     except NotANumber as problem:
@@ -94,6 +95,7 @@ def read_or_stream(
 
     if options.engine == STREAM:
         return streamed()
+    _require_spool(data, options)
     if options.engine == MEMORY or options.weights_fractional is not None or is_frame(data):
         return read_dataset(data, options, used=used)
     if str(data) != "-" and is_parquet(data):
@@ -105,7 +107,7 @@ def read_or_stream(
     if _surely_fits(data):
         return read_dataset(data, options, used=used)
     try:
-        with open_table(data, options, used=used, piece_bytes=_piece_bytes()) as table:
+        with _opened(data, options, used) as table:
             found = _read_or_spooled(data, table, missing_in_stream, threads)
     except NotANumber as problem:
         raise told_more(problem, data, options, used) from None
@@ -141,10 +143,9 @@ def _read_or_spooled(
         held.append(piece)
         if held.n_bytes > cells_limit():
             _tell(table.where)
-            _require_to_keep(data, options)
             return _spooled(data, _treating(table, missing), held.handed_over(), pieces, threads)
     cells = held.joined()
-    digest = table.digest()
+    digest = table.digest() if options.digest else None
     dataset = build_dataset(cells.columns, table.names, table.chosen, options, table.where, digest)
     if cells.n_lines == dataset.n_rows:
         return replace(dataset, first_line=table.first_line)
@@ -167,46 +168,70 @@ def _spooled(
 ) -> SettledRows:
     """Spool what was read already, and the rest; or find what an earlier run has kept."""
     block_bytes = budget_in_force() // (_BLOCKS_IN_BUDGET * (threads or available_threads()))
-    spool = RowSpool(table.names, table.chosen, table.options, table.where, block_bytes=block_bytes)
-    if not table.options.spool_keep:
-        spool.file = BlockFile(table.options.spool)
-        try:
-            return _filled(spool, table, chain(held, pieces))
-        except BaseException:
-            spool.file.close()
-            raise
-    folder = os.path.realpath(os.fspath(table.options.spool or tempfile.gettempdir()))
+    options = table.options
+
+    def spool_over(file: BlockFile) -> RowSpool:
+        return RowSpool(
+            table.names, table.chosen, options, table.where, file, block_bytes=block_bytes
+        )
+
+    if not options.spool_keep:
+        return _filled(spool_over(BlockFile(options.spool)), table, chain(held, pieces))
+    folder = os.path.realpath(_folder(options))
     digest = input_digest(data)
-    path = kept_path(folder, digest, table.names, table.chosen, table.options)
+    path = kept_path(folder, digest, table)
     Leftovers().remove_all(folder, PREFIX)
-    if reopened(path, spool):
+    kept = reopened(path, spool_over)
+    if kept is not None:
         reporter().note(f"codes of an earlier run: {path}")
-        found = settled(spool, digest if table.options.digest else None, table.first_line)
+        found = settled(kept, digest if options.digest else None, table.first_line)
         note_digest(data, found.digest)
         return found
     with whole_file(path) as file:
-        spool.file = BlockFile(folder, descriptor=os.dup(file.fileno()))
-        try:
-            found = _filled(spool, table, chain(held, pieces))
-            write_facts(spool)
-        except BaseException:
+        spool = spool_over(BlockFile(folder, descriptor=os.dup(file.fileno())))
+        found = _filled(spool, table, chain(held, pieces))
+        if table.digest() != digest:
             spool.file.close()
-            raise
+            raise DataError(f"{table.where}: the file changed while it was read")
+        write_facts(spool)
     return found
 
 
 def _filled(spool: RowSpool, table: TablePieces, pieces: Iterable[CsvResult]) -> SettledRows:
-    for piece in pieces:
-        spool.append(piece)
-    reporter().note(
-        f"{counted(spool.n_rows, 'row')} in {counted(len(spool.blocks), 'block')} of a file of "
-        f"{format_size(spool.file.size)} in {spool.file.folder}"
-    )
-    return settled(spool, table.digest(), table.first_line)
+    try:
+        for piece in pieces:
+            spool.append(piece)
+        reporter().note(
+            f"{counted(spool.n_rows, 'row')} in {counted(len(spool.blocks), 'block')} of a file of "
+            f"{format_size(spool.file.size)} in {spool.file.folder}"
+        )
+        digest = table.digest() if table.options.digest else None
+        return settled(spool, digest, table.first_line)
+    except BaseException:
+        spool.file.close()
+        raise
 
 
-def _require_to_keep(data: Rows, options: ReadOptions) -> None:
-    if options.spool_keep and (is_frame(data) or str(data) == "-" or not is_there(data)):
+@contextmanager
+def _opened(data: Rows, options: ReadOptions, used: Choice | None) -> Iterator[TablePieces]:
+    """Open a table, hashed too if its codes are to be kept."""
+    hashed = replace(options, digest=options.digest or options.spool_keep)
+    with open_table(data, hashed, used=used, piece_bytes=_piece_bytes()) as table:
+        yield table._replace(options=replace(table.options, digest=options.digest))
+
+
+def _folder(options: ReadOptions) -> str:
+    return os.fspath(options.spool or tempfile.gettempdir())
+
+
+def _require_spool(data: Rows, options: ReadOptions) -> None:
+    """Refuse options that could not be kept to, however many rows there are."""
+    if options.spool is not None and not is_folder(options.spool):
+        raise UsageError(f"{parameter('spool')}: no folder {quote(_folder(options))}")
+    stays = not is_frame(data) and str(data) != "-"
+    if stays and is_there(data):
+        stays = is_file(data) or is_folder(data)
+    if options.spool_keep and not stays:
         raise UsageError(
             f"{parameter('spool_keep')} is for files, whose hash tells whether they are the same"
         )

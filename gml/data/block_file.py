@@ -30,16 +30,23 @@ class BlockFile:
     """
 
     def __init__(
-        self, folder: str | os.PathLike[str] | None = None, *, descriptor: int | None = None
+        self,
+        folder: str | os.PathLike[str] | None = None,
+        *,
+        descriptor: int | None = None,
+        size: int = 0,
     ) -> None:
-        """Make the file in a folder, by default that of the system for temporary files."""
+        """Make the file in a folder, by default that of the system for temporary files.
+
+        One that is open already may have a size.
+        """
         self.folder = os.fspath(folder or tempfile.gettempdir())
         if descriptor is None:
             descriptor = self._without_name()
         self._descriptor = descriptor
         # Whoever forgets an engine gives the room back, too.
         self._closing = weakref.finalize(self, os.close, descriptor)
-        self.size = 0
+        self.size = size
         self._compared: set[int] = set()
 
     def _without_name(self) -> int:

@@ -15,37 +15,37 @@ import json
 import os
 import stat
 import struct
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from gml import __version__
 from gml.data.block_file import BlockFile, Stored
-from gml.data.options import ReadOptions
-from gml.data.row_spool import Block, RowSpool
+from gml.data.columns import column_specs
+from gml.data.row_spool import Block, RowSpool, counts_cells
+from gml.data.table_pieces import TablePieces
 from gml.errors import CannotAnswer
 
 PREFIX = "gml-spool-"
-_FORMAT = 1
 _MAGIC = b"gml/spool"
 _END = struct.Struct("<QQ32s9s")
 
 
-def kept_path(
-    folder: str, digest: str, names: Sequence[str], chosen: Sequence[int], options: ReadOptions
-) -> Path:
+def kept_path(folder: str, digest: str, table: TablePieces) -> Path:
     """Return where the codes of an input are kept, if it was read in this way before."""
-    as_read = replace(
-        options,
-        engine="stream",
-        spool=None,
-        spool_keep=False,
-        digest=False,
-        offer_available=True,
-        offer_em=False,
-        takes_numbers=None,
+    options = table.options
+    # All that decides which rows and codes there are; levels are settled anew by each run.
+    about = (
+        __version__,
+        digest,
+        list(table.names),
+        list(table.chosen),
+        column_specs(table.names, table.chosen, options),
+        [counts_cells(table.names[j], options) for j in table.chosen],
+        sorted(options.na_tokens),
+        (options.delimiter, options.decimal, options.encoding),
+        (options.missing, options.weights_column),
     )
-    about = (_FORMAT, digest, list(names), list(chosen), as_read)
     key = hashlib.sha256(repr(about).encode("utf-8", "surrogateescape")).hexdigest()
     return Path(folder) / f"{PREFIX}{key[:40]}.codes"
 
@@ -66,35 +66,40 @@ def write_facts(spool: RowSpool) -> None:
     spool.file.write_bytes(_END.pack(at, len(facts), digest, _MAGIC))
 
 
-def reopened(path: Path, spool: RowSpool) -> bool:
-    """Fill a spool from a file that was kept; whether there is one, whole and our own."""
+def reopened(path: Path, spool_over: Callable[[BlockFile], RowSpool]) -> RowSpool | None:
+    """Return the spool over a file that was kept, if there is one, whole and our own."""
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
-        return False
+        return None
     found = os.fstat(descriptor)
-    if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
-        os.close(descriptor)
-        return False
-    file = BlockFile(path.parent, descriptor=descriptor)
-    facts = _facts(descriptor, found.st_size)
-    if facts is None:
-        file.close()
-        return False
+    file = BlockFile(path.parent, descriptor=descriptor, size=found.st_size)
     try:
-        spool.file = file
-        spool.counters = facts["counters"]
-        spool.blocks = [_block(block) for block in facts["blocks"]]
-        spool.dropped = [_block(block) for block in facts["dropped"]]
-        for block in (*spool.blocks, *spool.dropped):
-            for stored in (*block.columns, *([block.weights] if block.weights else ())):
-                file.read(stored, block.n_rows)
-        for tally, state in zip(spool.tallies, facts["tallies"], strict=True):
-            tally.restore(state, file)
+        if stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid():
+            facts = _facts(descriptor, found.st_size)
+            if facts is not None:
+                return _filled(spool_over(file), facts)
     except (CannotAnswer, ValueError, KeyError, TypeError):
+        # Damaged in a way that only shows when it is read.
+        pass
+    except BaseException:
         file.close()
-        return False
-    return True
+        raise
+    file.close()
+    return None
+
+
+def _filled(spool: RowSpool, facts: Any) -> RowSpool:
+    """Give a spool the rows of its file, all of which are compared with their checksums."""
+    spool.counters = facts["counters"]
+    spool.blocks = [_block(block) for block in facts["blocks"]]
+    spool.dropped = [_block(block) for block in facts["dropped"]]
+    for block in (*spool.blocks, *spool.dropped):
+        for stored in (*block.columns, *([block.weights] if block.weights else ())):
+            spool.file.read(stored, block.n_rows)
+    for tally, state in zip(spool.tallies, facts["tallies"], strict=True):
+        tally.restore(state, spool.file)
+    return spool
 
 
 def _facts(descriptor: int, size: int) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from gml.data.dataset import Dataset, missing_mask
 from gml.data.row_groups import distinct_patterns, group_sums
-from gml.errors import counted
+from gml.errors import counted, with_flags
 from gml.name_order import NameOrder
 
 
@@ -66,7 +66,8 @@ class MissingPatterns:
             "patterns": [{"missing": list(one.missing), "rows": one.rows} for one in self.patterns],
         }
         if self.mcar is not None:
-            found["mcar"] = {"test": "little", **vars(self.mcar)}
+            why = None if self.mcar.why is None else with_flags(self.mcar.why)
+            found["mcar"] = {"test": "little", **vars(self.mcar), "why": why}
         return found
 
 

@@ -45,6 +45,7 @@ class RowSpool:
         chosen: Sequence[int],
         options: ReadOptions,
         where: str,
+        file: BlockFile,
         *,
         block_bytes: int,
     ) -> None:
@@ -55,7 +56,7 @@ class RowSpool:
         self._weights_at = None if column is None else names.index(column)
         self.options = options
         self.where = where
-        self.file: BlockFile
+        self.file = file
         """Where the rows go, or are already."""
         self._block_bytes = block_bytes
         self.tallies = [

@@ -15,6 +15,8 @@ from gml.counts.streamed import StreamCounter
 from gml.data.dataset import Dataset
 from gml.data.number_summary import NumberSummary, NumberValues
 from gml.data.row_groups import distinct_rows, equal_rows, multiplicities
+from gml.errors import CannotAnswer
+from gml.progress import reporter
 
 # Rows count as delivered several times if that would be an accident with this probability at most.
 _NO_ACCIDENT = math.log(1e-6)
@@ -114,13 +116,23 @@ def training_of(rows: Dataset | None) -> Training | None:
 
 
 def training_behind(counter: Counter) -> Training | None:
-    """Return the same for the rows behind an engine, which need not be in memory."""
+    """Return the same for the rows behind an engine, which need not be in memory.
+
+    Where even the different numbers of a column take too much of it, there is nothing to keep.
+    """
     rows = counter.rows()
     if rows is not None or not isinstance(counter, StreamCounter) or counter.n == 0:
         return training_of(rows)
-    numbers = {name: found.summary() for name, found in counter.number_values().items()}
-    uncut = counter.uncut_repeats()
-    repeats = Repeats(counter.row_repeats())
+    try:
+        numbers = {name: found.summary() for name, found in counter.number_values().items()}
+        uncut = counter.uncut_repeats()
+        repeats = Repeats(counter.row_repeats())
+    except CannotAnswer as refused:
+        reporter().warn(
+            f"{refused}; so the model keeps nothing of its numbers and repeated rows, which checks "
+            "would compare"
+        )
+        return None
     return Training(numbers, repeats, None if uncut is None else Repeats(uncut))
 
 

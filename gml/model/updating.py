@@ -31,8 +31,9 @@ def require_counts(net: BayesNet, name: str) -> None:
     """Refuse a network to whose counts no rows can be added."""
     numbers = [cpd.variable.name for cpd in net.cpds if not isinstance(cpd, CPT)]
     if numbers:
+        have = "has" if len(numbers) == 1 else "have"
         raise GraphError(
-            f"{name}: {listing(numbers)} has regressions, which keep no counts that rows can be "
+            f"{name}: {listing(numbers)} {have} regressions, which keep no counts that rows can be "
             "added to; fit all rows at once"
         )
     tables = [cpd for cpd in net.cpds if isinstance(cpd, CPT)]
@@ -41,9 +42,11 @@ def require_counts(net: BayesNet, name: str) -> None:
     if not expected and treated is not None and treated.policy == EM:
         expected = [cpt.variable.name for cpt in tables]
     if expected:
+        tables_were = "the table of" if len(expected) == 1 else "the tables of"
+        were = "was" if len(expected) == 1 else "were"
         raise GraphError(
-            f"{name}: the table of {listing(expected)} was fitted by EM, to counts that it expects "
-            "of all rows; fit all rows at once"
+            f"{name}: {tables_were} {listing(expected)} {were} fitted by EM, to counts that are "
+            "expected of all rows; fit all rows at once"
         )
     without = [cpt.variable.name for cpt in tables if cpt.counts is None]
     if without:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 from gml.counts import open_stream as streams
 from gml.counts.streamed import StreamCounter
 from gml.data.options import STREAM, ReadingKeywords, Undeclared, reading_options
-from gml.errors import require_whole
+from gml.errors import UsageError, parameter, require_whole
 from gml.ledger import wants_digest
 from gml.verbs.shared.keywords import answers_misspelling
 
@@ -51,6 +51,15 @@ def open_stream(
     (2, 5000)
     """
     require_whole(1, threads=threads)
-    reading.setdefault("engine", STREAM)
-    options = replace(reading_options(**reading), undeclared=undeclared, digest=wants_digest(data))
+    if reading.setdefault("engine", STREAM) != STREAM:
+        raise UsageError(
+            f"{parameter('engine', reading['engine'])}: this opens a stream; other engines are "
+            "chosen by the verbs"
+        )
+    options = replace(
+        reading_options(**reading),
+        undeclared=undeclared,
+        digest=wants_digest(data),
+        threads=threads,
+    )
     return streams.open_stream(data, options, threads=threads)

@@ -274,15 +274,38 @@ def test_a_kept_file_is_used_again(gml, tmp_path, sample_data, small_pieces):
 def test_a_damaged_file_is_made_again(gml, tmp_path, sample_data, at):
     keep = ["--engine", "stream", "--spool", tmp_path, "--spool-keep", "-v"]
     asia = sample_data / "asia.csv"
-    expected = gml("chowliu", asia, *keep).stdout
+    # A table of counts shows rows that come twice, which a tree would not.
+    asked = ["fit-params", asia, sample_data / "asia.dot", *keep]
+    expected = gml(*asked).stdout
     (kept,) = tmp_path.glob("gml-spool-*")
     whole = bytearray(kept.read_bytes())
     whole[at] ^= 1
     kept.write_bytes(whole)
-    again = gml("chowliu", asia, *keep)
+    again = gml(*asked)
     assert b"codes of an earlier run" not in again.stderr
     assert again.stdout == expected
-    assert b"codes of an earlier run" in gml("chowliu", asia, *keep).stderr
+    used = gml(*asked)
+    assert b"codes of an earlier run" in used.stderr
+    assert used.stdout == expected
+
+
+def test_threads_share_a_kept_file(gml, tmp_path, sample_data):
+    keep = ["--engine", "stream", "--spool", tmp_path, "--spool-keep", "-v"]
+    gml("chowliu", sample_data / "asia.csv", *keep, "--threads", 1)
+    again = gml("pc", sample_data / "asia.csv", *keep, "--threads", 2)
+    assert b"codes of an earlier run" in again.stderr
+    assert len(spools(tmp_path)) == 1
+
+
+def test_a_file_that_changes_while_it_is_read_is_not_kept(gml, tmp_path, sample_data, monkeypatch):
+    from gml.counts import open_stream
+
+    # As if other bytes had been there when the file was looked up.
+    monkeypatch.setattr(open_stream, "input_digest", lambda path: "0" * 64)
+    keep = ["--engine", "stream", "--spool", tmp_path, "--spool-keep"]
+    words = ["chowliu", sample_data / "asia.csv", *keep]
+    assert "changed while it was read" in error_line(gml(*words), 3)
+    assert spools(tmp_path) == []
 
 
 def test_a_file_cut_short_is_made_again(gml, tmp_path, sample_data):
@@ -324,15 +347,18 @@ def test_nothing_is_left_without_keeping(gml, tmp_path, sample_data):
         (["--engine", "memory", "--spool-keep"], 2, "--spool-keep goes with --engine stream"),
         (["--engine", "stream", "--master", "local"], 2, "--master goes with --engine spark"),
         (["--engine", "fast"], 2, "fast"),
-        (["--engine", "stream", "--spool", "no-such-folder"], 4, "cannot make a spool in"),
+        (["--engine", "stream", "--spool", "no-such-folder"], 2, "no folder 'no-such-folder'"),
+        (["--spool", "no-such-folder"], 2, "no folder 'no-such-folder'"),
+        (["--spool", "no-such-folder", "--spool-keep"], 2, "no folder 'no-such-folder'"),
     ],
 )
 def test_options_that_contradict(gml, sample_data, words, code, said):
     assert said in error_line(gml("chowliu", sample_data / "asia.csv", *words), code)
 
 
-def test_a_pipe_cannot_be_kept(gml, sample_data):
-    words = ["chowliu", "-", "--engine", "stream", "--spool-keep"]
+@pytest.mark.parametrize("engine", ["stream", "auto"])
+def test_a_pipe_cannot_be_kept(gml, sample_data, engine):
+    words = ["chowliu", "-", "--engine", engine, "--spool-keep"]
     done = gml(*words, stdin=(sample_data / "asia.csv").read_bytes())
     assert "--spool-keep is for files" in error_line(done, 2)
 

@@ -19,6 +19,7 @@ from gml.data.row_groups import equal_cells, multiplicities
 from gml.data.row_multiplicities import SomeRows, row_multiplicities
 from gml.errors import CannotAnswer, UsageError
 from gml.kernel.layout import CODES8, CODES16, NUMBERS, OVERFLOW, CsvColumn, CsvResult
+from gml.model.training import training_behind
 
 pytestmark = pytest.mark.filterwarnings("ignore::gml.errors.GmlWarning")
 
@@ -188,6 +189,20 @@ def test_rows_that_are_all_different_do_not_fit(tmp_path, small_pieces):
     assert counter.rows() is None
     with pytest.raises(CannotAnswer, match="the frame: a bootstrap needs the rows in memory"):
         counter.require_rows("a bootstrap")
+
+
+def test_numbers_that_do_not_fit_leave_the_model_without_training(monkeypatch, small_pieces):
+    frame = pd.DataFrame(np.random.default_rng(4).normal(size=(300, 2)), columns=["x", "y"])
+    counter = streamed(frame, numeric=["x", "y"])
+    assert training_behind(counter).rows.n == 300
+
+    def refused(self):
+        raise CannotAnswer("the different numbers of column 'x' would take too much")
+
+    monkeypatch.setattr(StreamCounter, "rows", lambda self: None)
+    monkeypatch.setattr(StreamCounter, "number_values", refused)
+    with pytest.warns(gml.GmlWarning, match="column 'x' .* keeps nothing of its numbers"):
+        assert training_behind(counter) is None
 
 
 @pytest.mark.parametrize("limit", [1 << 30, 1 << 14])
