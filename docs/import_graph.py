@@ -13,8 +13,8 @@ from typing import NamedTuple
 PACKAGE = Path(__file__).resolve().parent.parent / "gml"
 # From the bottom up: no room may use a later one.
 ROOMS = (
-    "kernel", "graph", "data", "counts", "planning", "independence", "scores", "learners", "model",
-    "gate", "structural", "formats", "pictures", "verbs", "cli",
+    "kernel", "graph", "data", "counts", "independence", "scores", "learners", "model",
+    "gate", "structural", "planning", "formats", "pictures", "verbs", "cli",
 )  # fmt: skip
 FLOOR = (
     "errors", "path_kinds", "printable_text", "terminal_style", "text_table", "stopping", "signals",

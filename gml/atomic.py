@@ -11,7 +11,9 @@ import contextlib
 import fcntl
 import os
 import re
+import shutil
 import stat
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, TypeGuard
@@ -19,7 +21,7 @@ from typing import BinaryIO, TypeGuard
 from gml.errors import OutputError, UsageError
 from gml.ledger import Ledger, RunPath, descriptor_of
 from gml.path_kinds import is_file, is_folder, is_there
-from gml.signals import making, partial_files
+from gml.signals import making, partial_files, partial_folders
 
 _BLOCK = 1 << 20
 # Names are at most 255 bytes long.
@@ -69,6 +71,21 @@ def whole_file(
         kept.note_written(str(path), target)
     except OSError as error:
         raise OutputError(f"cannot write {str(path)!r}: {error.strerror}") from None
+
+
+@contextlib.contextmanager
+def temporary_folder(prefix: str) -> Iterator[Path]:
+    """Make a folder for files that are removed at the end, also if a signal is what ends."""
+    with making:
+        folder = tempfile.mkdtemp(prefix=prefix)
+        partial_folders.add(folder)
+    try:
+        yield Path(folder)
+    finally:
+        # Who fails as a signal has removed the folder waits here for the end, and says nothing.
+        with making:
+            shutil.rmtree(folder, ignore_errors=True)
+            partial_folders.discard(folder)
 
 
 @contextlib.contextmanager

@@ -272,8 +272,8 @@ def double_quoted(name: str) -> str:
 
 
 def place(path: object) -> str:
-    """Name the place that a path argument means, for messages and reports."""
-    return "standard input" if str(path) == "-" else encodable(str(path))
+    """Name the place that a path means, or stands for (its `shown`), for messages and reports."""
+    return "standard input" if str(path) == "-" else encodable(str(getattr(path, "shown", path)))
 
 
 def encodable(text: str) -> str:

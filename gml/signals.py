@@ -27,9 +27,12 @@ _ENDING = (
 
 _STACK_BYTES = 1 << 18
 _PATIENCE_SECONDS = 1
+_ATTEMPTS = 20
 
 partial_files: set[str] = set()
 """Files that are being written, and must be gone when the process is."""
+partial_folders: set[str] = set()
+"""Folders of temporary files, and of no folders, that must be gone with them."""
 making = _thread.allocate_lock()
 """Held while one of them is made, so that none is created after all have been removed."""
 
@@ -58,6 +61,23 @@ def remove_partial_files() -> None:
             os.unlink(path)  # noqa: PTH108
         except OSError:
             pass
+    for folder in list(partial_folders):
+        # Again if another thread has made a file in it meanwhile.
+        for _ in range(_ATTEMPTS):
+            if _is_removed(folder):
+                break
+
+
+def _is_removed(folder: str) -> bool:
+    try:
+        for name in os.listdir(folder):  # noqa: PTH208
+            os.unlink(f"{folder}/{name}")  # noqa: PTH108
+        os.rmdir(folder)  # noqa: PTH106
+    except FileNotFoundError:
+        return not os.path.lexists(folder)
+    except OSError:
+        return False
+    return True
 
 
 def _wait_for(numbers: list[int]) -> None:

@@ -32,13 +32,13 @@ MAY_USE = {
     "graph": set(),
     "data": {"kernel"},
     "counts": {"data", "kernel"},
-    "planning": {"counts", "data", "kernel"},
     "independence": {"counts", "data", "kernel", "graph"},
     "scores": {"counts", "data", "kernel", "graph"},
     "learners": {"independence", "scores", "counts", "data", "kernel", "graph"},
     "model": {"independence", "scores", "counts", "data", "kernel", "graph"},
-    "gate": {"planning", "learners", "model", "independence", "scores", "counts", "data", "kernel", "graph"},
-    "structural": {"planning", "learners", "model", "independence", "scores", "counts", "data", "kernel", "graph"},
+    "gate": {"learners", "model", "independence", "scores", "counts", "data", "kernel", "graph"},
+    "structural": {"learners", "model", "independence", "scores", "counts", "data", "kernel", "graph"},
+    "planning": {"counts", "data", "kernel"},
     "formats": {"planning", "gate", "learners", "model", "independence", "scores", "counts", "data", "kernel", "graph"},
     "pictures": {"planning", "formats", "gate", "learners", "model", "independence", "scores", "counts", "data", "kernel", "graph"},
     "verbs": {
@@ -147,6 +147,16 @@ def test_the_command_line_uses_the_front_door():
         if not for_types and (target := graph.room_imported(name)) not in {None, *allowed}
     }
     assert found == set()
+
+
+def test_plans_are_only_for_who_asks_for_them():
+    found = {
+        graph.place_of(path)
+        for path in graph.modules()
+        if any(graph.room_imported(name) == "planning" for name, _, _ in graph.imports_of(path))
+    }
+    apart = {place for place in found if not place.startswith("planning/")}
+    assert apart == {"formats/reports/plans.py", "verbs/plan.py"}
 
 
 def test_no_cycles_within_rooms():

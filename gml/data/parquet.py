@@ -72,7 +72,7 @@ def is_count_file(path: str | os.PathLike[str]) -> bool:
 def parquet_files(path: str | os.PathLike[str]) -> list[str]:
     """The Parquet files of a folder and the folders in it, by name."""
     if not is_folder(path):
-        return [str(path)]
+        return [path if isinstance(path, str) else str(path)]
     found: list[str] = []
     entries = 0
     for folder, _, names in os.walk(path):
@@ -104,7 +104,7 @@ def open_parquet(path: str | os.PathLike[str], options: ReadOptions) -> Iterator
         import pyarrow.parquet  # noqa: F401
     except ModuleNotFoundError:
         raise DataError(
-            f"{path}: reading Parquet needs an extra: pip install 'gml[parquet]'"
+            f"{place(path)}: reading Parquet needs an extra: pip install 'gml[parquet]'"
         ) from None
     try:
         str(path).encode("utf-8")
@@ -133,9 +133,11 @@ def open_parquet(path: str | os.PathLike[str], options: ReadOptions) -> Iterator
                 stored.close()
         if COUNT_FILE_KEY in (schema.metadata or {}):
             if is_folder(path):
-                raise DataError(f"{path}: a folder of count files; add them up by gml merge first")
-            raise CannotAnswer(f"{path}: a count file has no rows")
-        yield ParquetTable(str(path), files, names, schema, n_rows, options)
+                raise DataError(
+                    f"{place(path)}: a folder of count files; add them up by gml merge first"
+                )
+            raise CannotAnswer(f"{place(path)}: a count file has no rows")
+        yield ParquetTable(place(path), files, names, schema, n_rows, options)
 
 
 class _Plan(NamedTuple):

@@ -174,10 +174,10 @@ def _read_dataset(
         raise UsageError(f"what is read must be a path or a DataFrame, not {kind_of(path)}")
     if str(path) != "-" and is_parquet(path):
         with open_parquet(path, options) as table:
-            chosen = choose_columns(table.names, options, used, str(path))
+            chosen = choose_columns(table.names, options, used, table.where)
             columns, digest = table.load(column_specs(table.names, chosen, options))
         note_digest(path, digest)
-        return build_dataset(columns, table.names, chosen, options, str(path), digest)
+        return build_dataset(columns, table.names, chosen, options, table.where, digest)
     if is_folder(path):
         raise DataError(f"{place(path)}: a folder without Parquet files; name a table")
     return _read_text_file(path, options, used)

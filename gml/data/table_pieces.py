@@ -62,13 +62,13 @@ def open_table(
         raise UsageError(f"what is read must be a path or a DataFrame, not {kind_of(data)}")
     if str(data) != "-" and is_parquet(data):
         with open_parquet(data, options) as table:
-            chosen = choose_columns(table.names, options, used, str(data))
+            chosen = choose_columns(table.names, options, used, table.where)
             specs = column_specs(table.names, chosen, options)
             rows = max(1, piece_bytes // (_CELL_BYTES * (len(chosen) + 1)))
             digest = hashlib.sha256() if options.digest else None
             pieces = table.pieces(specs, rows, digest)
             known = None if digest is None else digest.hexdigest
-            yield TablePieces(str(data), table.names, chosen, options, pieces, None, known)
+            yield TablePieces(table.where, table.names, chosen, options, pieces, None, known)
             note_digest(data, None if digest is None else digest.hexdigest())
         return
     if is_folder(data):

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.counts.counter import Counter
+from gml.counts.engine_over import engine_over
 from gml.counts.open_count_file import is_counted, open_counts
 from gml.counts.open_stream import read_or_stream
 from gml.data.alignment import levels_first, with_levels_first
@@ -41,7 +42,6 @@ from gml.gate.families import CheckedModel, rows_behind
 from gml.gate.in_intervals import in_intervals, numbers_before, repeats_before
 from gml.gate.settings import Context, MissingCells
 from gml.parameters import FOR_LABELS
-from gml.planning.watching import engine_over
 from gml.progress import reporter
 
 if TYPE_CHECKING:

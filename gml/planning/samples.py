@@ -18,6 +18,7 @@ from gml.counts.counter import Counter
 from gml.data.dataset import Dataset
 from gml.data.sample_size import TableSample, TableSize, evenly
 from gml.data.table_sample import sample_table
+from gml.errors import place
 from gml.planning.watching import Watch, WatchedCounter, WatchedPath
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ _MOST_FRAME_CELLS = 4_000_000
 class Source(ABC):
     """Data that pilots are made of; `name` is what messages call the table."""
 
+    name = "the data"
     size: TableSize
     n_rows: int
     """Rows at hand."""
@@ -43,14 +45,15 @@ class Source(ABC):
 class FileSource(Source):
     """A file."""
 
-    def __init__(self, sample: TableSample) -> None:
+    def __init__(self, sample: TableSample, name: str) -> None:
         self._sample = sample
+        self.name = name
         self.size, self.n_rows = sample.size, sample.n_rows
 
     def given(self, folder: Path, n_rows: int, watch: Watch) -> WatchedPath:
         path = str(self._sample.written(folder, n_rows))
         watch.began = time.process_time()
-        return WatchedPath(path, watch)
+        return WatchedPath(path, watch, self.name)
 
 
 class FrameSource(Source):
@@ -66,7 +69,7 @@ class FrameSource(Source):
         number = min(n_rows, self.n_rows)
         self._frame.iloc[evenly(range(len(self._frame)), number)].to_csv(path, index=False)
         watch.began = time.process_time()
-        return WatchedPath(str(path), watch)
+        return WatchedPath(str(path), watch, self.name)
 
 
 class RowsSource(Source):
@@ -94,7 +97,8 @@ class RowsSource(Source):
 def source_of(data: Any, *, delimiter: str | None, encoding: str | None) -> Source:
     """Return what pilots on some data are made of."""
     if isinstance(data, str | os.PathLike):
-        return FileSource(sample_table(data, delimiter=delimiter, encoding=encoding))
+        sample = sample_table(data, delimiter=delimiter, encoding=encoding)
+        return FileSource(sample, place(data))
     if isinstance(data, Dataset):
         return RowsSource(data)
     if isinstance(data, Counter):

@@ -1,7 +1,6 @@
 """An engine that takes down what it is asked, for a pilot run of a command on some of the rows.
 
-A path to a table of these rows carries the watch, as the paths of a command line carry its ledger:
-the verb that reads it counts with an engine that is watched, and knows nothing of it.
+A path to a table of these rows brings this engine with it (`PathWithEngine`).
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.counts.counter import Counter
+from gml.counts.engine_over import PathWithEngine
 from gml.counts.memory import MemoryCounter
 from gml.counts.questions import Family, FamilyArray, TableSet, Triple, TripleArray
 from gml.data.alignment import Recoding, recoded
@@ -101,24 +101,24 @@ class Watch:
             self.batches.append(Batch(levels, ask, questions, seconds))
 
 
-class WatchedPath(str):
-    """A path with the watch of a pilot run; otherwise a string as any."""
+class WatchedPath(PathWithEngine):
+    """A path whose rows are counted by a watched engine.
 
-    __slots__ = ("watch",)
+    Messages name the table that its rows are a sample of.
+    """
+
+    __slots__ = ("shown", "watch")
+    shown: str
     watch: Watch
 
-    def __new__(cls, path: str, watch: Watch) -> WatchedPath:
+    def __new__(cls, path: str, watch: Watch, shown: str) -> WatchedPath:
         found = super().__new__(cls, path)
-        found.watch = watch
+        found.watch, found.shown = watch, shown
         return found
 
-
-def engine_over(rows: Dataset, source: object, *, threads: int | None = None) -> MemoryCounter:
-    """Return an engine over rows that were read from a source; that of a pilot run is watched."""
-    if isinstance(source, WatchedPath):
-        source.watch.opened(rows)
-        return WatchedCounter(rows, source.watch, threads=threads)
-    return MemoryCounter(rows, threads=threads)
+    def engine_over(self, rows: Dataset, threads: int | None) -> WatchedCounter:
+        self.watch.opened(rows)
+        return WatchedCounter(rows, self.watch, threads=threads)
 
 
 class WatchedCounter(MemoryCounter):

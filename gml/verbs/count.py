@@ -21,6 +21,7 @@ from gml.counts.countfile import (
     CountOptions,
     count_sets,
 )
+from gml.counts.engine_over import engine_over
 from gml.counts.open_stream import read_or_stream
 from gml.counts.small_cells import require_large_cells
 from gml.counts.streamed import StreamCounter
@@ -34,7 +35,6 @@ from gml.formats.column_sets import ColumnSet, read_column_sets
 from gml.graph.chordal import maximal_cliques
 from gml.independence.implied import implied_independences
 from gml.model.markovnet import MarkovNet
-from gml.planning.watching import engine_over
 from gml.progress import reporter
 from gml.resources import require_memory
 from gml.verbs.shared.data_input import Data, declaring, is_path, name_of, options_for, rows_of

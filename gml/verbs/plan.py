@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import importlib
-import os
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from gml.atomic import temporary_folder
 from gml.counts.open_count_file import is_counted
 from gml.data.dataset import MAX_LEVELS
-from gml.data.options import AUTO, KEYWORDS, MEMORY, SPARK, STREAM
+from gml.data.options import AUTO, KEYWORDS, MEMORY, SPARK, STREAM, ReadOptions
+from gml.data.reading import cells_limit
 from gml.errors import GmlError, UsageError, counted, listing, parameter, place, quote
+from gml.planning.growth import Range, carried_on
 from gml.planning.pilots import FEW_ROWS, MANY_ROWS, Pilot, Reading, Run, read_sample, run_pilots
 from gml.planning.plan import Memory as Memory
 from gml.planning.plan import Plan as Plan
@@ -33,10 +34,11 @@ from gml.planning.plan import Work as Work
 from gml.planning.prices import calibration_rows, drawing_seconds, measured, measured_passes
 from gml.planning.samples import Source, source_of
 from gml.resources import available_threads, budget_in_force, format_size
+from gml.verbs.average import BOOTSTRAP
 from gml.verbs.shared.data_input import is_data
 
 _SEARCHES = ("average", "exact", "ges", "hc", "imap", "pc")
-"""What these ask depends on what they find."""
+"""What these ask depends on what they find, and they can be stopped."""
 PLANNED = tuple(sorted((*_SEARCHES, "check", "chowliu", "count", "fit-params", "indtest", "score")))
 """The commands that can be planned."""
 _ALIASES = {"chow_liu": "chowliu", "fit": "fit-params"}
@@ -44,11 +46,7 @@ _ALIASES = {"chow_liu": "chowliu", "fit": "fit-params"}
 _OF_ENGINES = ("engine", "spool", "spool_keep", "master")
 # Files that only the run itself writes, and a limit that pilots have of their own.
 _NOT_FOR_PILOTS = ("test_log", "trace", "max_seconds", "asked", "threads", *_OF_ENGINES)
-_STOPPABLE = ("average", "exact", "ges", "hc", "imap", "pc")
-_REPLICATES = 200
 _MOST_PILOT_ROWS, _MOST_SEARCHED_ROWS = 256_000, 32_000
-# The reader keeps so much whatever the budget.
-_ALWAYS_READ = 1 << 26
 
 
 def plan(command: str, data: Any, *given: Any, **options: Any) -> Plan:
@@ -86,8 +84,9 @@ def plan(command: str, data: Any, *given: Any, **options: Any) -> Plan:
     if options.get("engine") == SPARK:
         raise UsageError("a plan is of runs on this machine, not of those on Spark")
     call, repeats = _of_one_replicate(_Call(command, given, options))
-    table = _only_table(data)
-    source = source_of(table, delimiter=options.get("delimiter"), encoding=options.get("encoding"))
+    source = source_of(
+        _only_table(data), delimiter=options.get("delimiter"), encoding=options.get("encoding")
+    )
     threads = options.get("threads") or available_threads()
     draft = Plan(
         command,
@@ -100,8 +99,8 @@ def plan(command: str, data: Any, *given: Any, **options: Any) -> Plan:
         threads=threads,
         replicates=repeats.number if repeats.number > 1 else None,
     )
-    with tempfile.TemporaryDirectory(prefix="gml-plan-") as name:
-        return _planned(draft, call, repeats, source, Path(name), table)
+    with temporary_folder("gml-plan-") as folder:
+        return _planned(draft, call, repeats, source, folder)
 
 
 def _known(command: str) -> str:
@@ -130,7 +129,7 @@ class _Call:
 
         def run(data: Any, seconds: float) -> Any:
             how = dict(options)
-            if self.command in _STOPPABLE and seconds > 0:
+            if self.command in _SEARCHES and seconds > 0:
                 how["max_seconds"] = seconds
             if isinstance(data, str):
                 how["engine"] = MEMORY
@@ -155,7 +154,7 @@ def _of_one_replicate(call: _Call) -> tuple[_Call, Repeats]:
         return call, Repeats()
     for name in ("by", "threshold"):
         options.pop(name, None)
-    number = options.pop("bootstrap", None) or _REPLICATES
+    number = options.pop("bootstrap", None) or BOOTSTRAP
     options = {name: value for name, value in options.items() if value is not None}
     return _Call(by, call.given[1:], options), Repeats(number, 0.5 if by == "pc" else 1.0)
 
@@ -168,9 +167,7 @@ def _only_table(data: Any) -> Any:
     return data[0]
 
 
-def _planned(
-    draft: Plan, call: _Call, repeats: Repeats, source: Source, folder: Path, table: Any
-) -> Plan:
+def _planned(draft: Plan, call: _Call, repeats: Repeats, source: Source, folder: Path) -> Plan:
     run = call.run()
     is_fixed = call.command not in _SEARCHES
     try:
@@ -191,7 +188,7 @@ def _planned(
             pass_rows=source.size.rows if by_pass else 0,
         )
     except GmlError as error:
-        return _refused(draft, _in_all_rows(run, source, folder, error), folder, source, table)
+        return _refused(draft, _in_all_rows(run, source, folder, error), source)
     n = source.size.rows * reading.kept
     budget = budget_in_force()
     largest = max((pilot.watch.largest for pilot in pilots), key=lambda size: size[0] * size[1])
@@ -236,14 +233,14 @@ def _with_table(draft: Plan, reading: Reading, source: Source, call: _Call) -> P
     n = source.size.rows * reading.kept
     budget = budget_in_force()
     memory = memory_of(reading.rows, n, (0, 0), budget)
-    most = call.options.get("max_levels") or 255
+    most = call.options.get("max_levels") or ReadOptions.max_levels
     close = [] if source.is_read else many_levels(reading, source.size, min(most, MAX_LEVELS))
     notes = [
         f"{listing(close)} may have more levels in all rows than {parameter('max_levels')} allows"
     ] * bool(close)
     refused: tuple[Refusal, ...] = ()
     engine = draft.engine
-    if memory.codes > max(budget, _ALWAYS_READ) and engine != STREAM:
+    if memory.codes > cells_limit() and engine != STREAM:
         reason = (
             f"the codes would take {format_size(memory.codes)}, more than "
             f"{parameter('max_memory')} allows ({format_size(budget)})"
@@ -273,14 +270,12 @@ def _in_all_rows(run: Run, source: Source, folder: Path, error: GmlError) -> Gml
     return error
 
 
-def _refused(draft: Plan, error: GmlError, folder: Path, source: Source, table: Any) -> Plan:
+def _refused(draft: Plan, error: GmlError, source: Source) -> Plan:
     """List what the rows are refused for; whatever else is wrong ends the plan."""
     message = str(error.args[0]) if error.args else str(error)
-    if isinstance(error, UsageError) or (error.exit_code == 3 and str(folder) not in message):
+    is_of_rows = message.startswith(f"{source.name}:")
+    if isinstance(error, UsageError) or (error.exit_code == 3 and not is_of_rows):
         raise error
-    name = place(table) if isinstance(table, str | os.PathLike) else "the data"
-    for path in sorted(folder.iterdir(), key=lambda path: -len(str(path))):
-        message = message.replace(str(path), name)
     if source.n_rows < source.size.rows:
         message = f"in {counted(source.n_rows, 'row')} looked at: {message}"
     return replace(draft, refused=(Refusal(error.exit_code, message),))
@@ -297,9 +292,7 @@ def _reading_seconds(few: Reading, many: Reading, source: Source) -> float:
     return many.seconds + per_row * more + source.size.inflating
 
 
-def _passes(pilots: Sequence[Pilot], n: float, *, is_fixed: bool) -> Any:
-    from gml.planning.growth import Range, carried_on
-
+def _passes(pilots: Sequence[Pilot], n: float, *, is_fixed: bool) -> Range:
     calls = [float(pilot.watch.calls) for pilot in pilots]
     if is_fixed:
         return Range.exactly(calls[-1])

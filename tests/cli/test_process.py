@@ -77,6 +77,12 @@ def test_commands_import_what_they_use(tmp_path, sample_data):
         assert not found & heavy, args
 
 
+def test_commands_that_are_run_import_nothing_of_plans(sample_data):
+    args = ["chowliu", str(sample_data / "asia.csv"), "-f", "json"]
+    gone = "import sys\nsys.modules['gml.planning'] = None\n"
+    imported(f"{gone}from gml.cli.main import run\nassert run({args!r}) == 0")
+
+
 def test_help_of_every_command(gml):
     from gml.cli.main import COMMANDS
 

@@ -11,6 +11,7 @@ import argparse
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -49,6 +50,7 @@ COMMANDS = {
     "average exact": "average columns.csv --by exact --max-parents 12 -o out.json",
     "average order-mcmc": "average columns.csv --by order-mcmc --iterations 1000000000 -o out.json",
     "score folds": "score columns.csv graph.dot -c A,B,C,D --folds 1000 -o out.json",
+    "plan": "plan hc columns.csv --restarts 1000000000 -o out.json",
     "sample": "sample net.json -n 1000000000000 -o out.csv",
     "query": "query net.json --target n0 -o out.json",
     "check": "check rows.csv net.json -o out.json",
@@ -109,10 +111,13 @@ def _write_csv(path: Path, names: Iterable[str], rows: np.ndarray, form: str = "
         np.savetxt(file, rows, fmt=form, delimiter=",")
 
 
-def interrupt(folder: Path, line: str, delay: float, *, once_ready: bool = False) -> Reaction:
+def interrupt(
+    folder: Path, line: str, delay: float, *, once_ready: bool = False, once_there: str = ""
+) -> Reaction:
     """Start a command in the folder, interrupt it after some seconds, and wait for its end.
 
-    `once_ready`: the seconds count from when the command, not Python, has to answer.
+    `once_ready`: the seconds count from when the command, not Python, has to answer; `once_there`:
+    from when there is a file of such a name in the folder, which is also that of temporary files.
     """
     before = set(os.listdir(folder))
     given, silent = os.pipe()
@@ -124,12 +129,15 @@ def interrupt(folder: Path, line: str, delay: float, *, once_ready: bool = False
             stdout=subprocess.DEVNULL,
             stderr=err,
             cwd=folder,
+            env=os.environ | {"TMPDIR": str(folder)},
             # A job in the background may ignore interrupts, and with it what it starts.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         try:
             if once_ready:
                 _wait_until_ready(process)
+            if once_there:
+                _wait_for_file(process, folder, once_there)
             time.sleep(delay)
             process.send_signal(signal.SIGINT)
             sent = time.monotonic()
@@ -147,7 +155,10 @@ def interrupt(folder: Path, line: str, delay: float, *, once_ready: bool = False
         stderr = err.read()
     left = sorted(set(os.listdir(folder)) - before)
     for name in left:
-        (folder / name).unlink()
+        if (folder / name).is_dir():
+            shutil.rmtree(folder / name)
+        else:
+            (folder / name).unlink()
     return Reaction(code, stderr, seconds, left)
 
 
@@ -161,6 +172,12 @@ def _wait_until_ready(process: subprocess.Popen[bytes]) -> None:
         blocked = int(re.search(r"SigBlk:\s*(\w+)", status.read_text())[1], 16)
         if blocked >> (signal.SIGINT - 1) & 1:
             return
+        time.sleep(0.005)
+
+
+def _wait_for_file(process: subprocess.Popen[bytes], folder: Path, pattern: str) -> None:
+    end = time.monotonic() + _START_SECONDS
+    while process.poll() is None and time.monotonic() < end and not any(folder.glob(pattern)):
         time.sleep(0.005)
 
 

@@ -46,6 +46,11 @@ def test_an_interrupted_command_ends_and_leaves_nothing(inputs, name):
     assert reaction.is_clean, reaction
 
 
+def test_an_interrupted_plan_leaves_no_rows(inputs):
+    reaction = interrupt(inputs, COMMANDS["plan"], 0.1, once_there="gml-plan-*/*.csv")
+    assert (reaction.code, reaction.stderr, reaction.left) == (130, INTERRUPTED, [])
+
+
 def test_a_command_in_the_background_ignores_interrupts(inputs):
     process = subprocess.Popen(
         [sys.executable, "-m", "gml.cli", "chowliu", "-"],

@@ -13,13 +13,14 @@ import pandas as pd
 import pytest
 
 import gml
+from gml.counts.engine_over import engine_over
 from gml.counts.memory import MemoryCounter
 from gml.data.table_sample import sample_table
 from gml.errors import GmlError, UsageError
 from gml.planning.growth import Range, carried_on, straight_on
 from gml.planning.plan import all_families, memory_of
 from gml.planning.prices import Price, Prices, calibration_rows
-from gml.planning.watching import Opened, Watch, WatchedPath, engine_over
+from gml.planning.watching import Opened, Watch, WatchedPath
 from gml.resources import limited_to
 from tests.places import ROOT
 
@@ -119,7 +120,7 @@ def test_streams_cannot_be_planned():
 
 def test_the_watch_sees_every_question():
     watch = Watch()
-    counter = engine_over(gml.read(ASIA), WatchedPath("asia.csv", watch), threads=1)
+    counter = engine_over(gml.read(ASIA), WatchedPath("asia.csv", watch, "asia.csv"), threads=1)
     result = gml.hc(counter)
     assert sum(watch.asked.values()) >= result.families
     assert {kind for kind, _ in watch.asked} == {"families"}
@@ -133,7 +134,7 @@ def test_the_watch_sees_every_question():
 @pytest.mark.filterwarnings("ignore::gml.GmlWarning")
 def test_the_watched_engine_answers_alike():
     data = gml.read(ASIA)
-    watched = engine_over(data, WatchedPath("asia.csv", Watch()), threads=1)
+    watched = engine_over(data, WatchedPath("asia.csv", Watch(), "asia.csv"), threads=1)
     for learner in (gml.chow_liu, gml.pc, gml.ges, gml.exact):
         assert list(learner(watched).graph.edges()) == list(learner(data).graph.edges())
     fitted = [gml.fit(rows, GRAPH).cpt("lung").table for rows in (watched, data)]
@@ -147,7 +148,7 @@ def test_a_plain_path_is_not_watched():
 def test_a_watch_may_end_a_run_when_the_table_is_read():
     watch = Watch(only_open=True)
     with pytest.raises(Opened):
-        gml.pc(WatchedPath(str(ASIA), watch))
+        gml.pc(WatchedPath(str(ASIA), watch, "the table"))
     assert watch.rows.n == 5000
     assert watch.asked == {}
 
@@ -319,6 +320,37 @@ def test_missing_values_are_refused_as_the_command_does(tmp_path):
     assert gml.plan("pc", path, missing="drop").refused == ()
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet", "frame"])
+def test_what_is_wrong_names_the_table(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    frame = pd.DataFrame({"a": ["x", "y"] * 50, "b": [str(tmp_path), None] * 50})
+    path = tmp_path / f"table.{kind}"
+    if kind == "frame":
+        path = frame
+    elif kind == "csv":
+        frame.to_csv(path, index=False)
+    else:
+        frame.to_parquet(path)
+    (refusal,) = gml.plan("chowliu", path).refused
+    name = "the data" if kind == "frame" else path
+    assert refusal.reason.startswith(f"{name}: missing values: 'b' 50;")
+
+
+def test_a_watched_path_is_shown_as_the_table(tmp_path):
+    path = tmp_path / "4096.csv"
+    path.write_text("a,b\nx,\n")
+    with pytest.raises(GmlError, match="^the table: missing values: 'b' 1;"):
+        gml.pc(WatchedPath(str(path), Watch(), "the table"))
+
+
+def test_what_is_wrong_with_another_file_ends_the_plan(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a").write_bytes(ASIA.read_bytes())
+    (tmp_path / "a.dot").write_text("digraph {")
+    with pytest.raises(GmlError, match=r"^a\.dot: "):
+        gml.plan("score", "a", "a.dot")
+
+
 def test_identifiers_are_refused(tmp_path):
     path = tmp_path / "ids.csv"
     path.write_text("id,b\n" + "".join(f"person {k},{k % 2}\n" for k in range(400)))
@@ -328,7 +360,7 @@ def test_identifiers_are_refused(tmp_path):
 
 
 def test_codes_beyond_the_budget(large, monkeypatch):
-    monkeypatch.setattr("gml.verbs.plan._ALWAYS_READ", 0)
+    monkeypatch.setattr("gml.data.reading._ALWAYS_READ", 0)
     with limited_to(1 << 19):
         (refusal,) = gml.plan("pc", large, engine="memory").refused
         plan = gml.plan("pc", large)
@@ -337,6 +369,12 @@ def test_codes_beyond_the_budget(large, monkeypatch):
     assert plan.engine == "stream"
     assert plan.refused == ()
     assert plan.memory.peak <= plan.memory.budget
+
+
+def test_what_is_usual_is_said_once(monkeypatch):
+    assert gml.plan("average", ASIA, "hc").replicates == 200
+    monkeypatch.setattr("gml.verbs.plan.BOOTSTRAP", 30)
+    assert gml.plan("average", ASIA, "hc").replicates == 30
 
 
 def test_nothing_is_left_behind(tmp_path, monkeypatch):

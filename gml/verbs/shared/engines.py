@@ -6,12 +6,12 @@ import os
 from typing import TYPE_CHECKING
 
 from gml.counts.counter import Counter
+from gml.counts.engine_over import engine_over
 from gml.counts.open_stream import read_or_stream
 from gml.data.columns import Choice
 from gml.data.dataset import Dataset
 from gml.data.frames import is_spark_frame
 from gml.data.options import SPARK, ReadOptions
-from gml.planning.watching import engine_over
 
 if TYPE_CHECKING:
     import pandas as pd
