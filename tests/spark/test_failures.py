@@ -142,6 +142,35 @@ def test_interrupt(table, tmp_path):
     assert not any(map(_is_java, java))
 
 
+class _Tagged:
+    """A session that writes down which tags are given to jobs, and which are cancelled."""
+
+    def __init__(self):
+        self.tags, self.cancelled = [], []
+
+    def addTag(self, tag):
+        self.tags.append(tag)
+
+    def removeTag(self, tag):
+        self.tags.remove(tag)
+
+    def interruptTag(self, tag):
+        self.cancelled.append(tag)
+
+
+def test_an_interrupt_cancels_its_own_job_alone():
+    from gml.counts.spark_session import job
+
+    session = _Tagged()
+    with job(session, "one"):
+        (first,) = session.tags
+        with pytest.raises(KeyboardInterrupt), job(session, "another"):
+            raise KeyboardInterrupt
+        assert session.tags == [first]
+    assert len(session.cancelled) == 1 and session.cancelled != [first]
+    assert session.tags == []
+
+
 def _is_java(pid: int) -> bool:
     try:
         return b"java" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0]
