@@ -43,7 +43,7 @@ from gml.data.missing import why_no_rows
 from gml.data.options import ReadOptions
 from gml.data.piece_facts import PieceColumns, Survey, TableFacts, bits_of_weights, sum_of_weights
 from gml.data.settled_columns import SettledTable, settle
-from gml.errors import CannotAnswer, DataError, GmlError, counted
+from gml.errors import CannotAnswer, DataError, counted
 from gml.progress import reporter
 from gml.resources import budget_in_force
 
@@ -243,7 +243,8 @@ def _surveyed(source: SparkSource, max_memory: int | None) -> tuple[Any, Survey,
             facts = answer_of(pieces, work, None)
         if options.weights is not None and facts.answer is not None:
             bits_of_weights(Fraction(facts.answer.n), options, where)
-    except GmlError:
+    except BaseException:
+        # An interrupt too: the session may outlive it, and what it caches with it.
         _unpersist(pieces)
         raise
     return pieces, survey, facts
@@ -289,8 +290,12 @@ def _coded(
         with_added_level=settled.with_added_level,
         max_memory=max_memory,
     )
-    with job(source.session, f"{where}: coding"):
-        coded.select(N_ROWS).agg({N_ROWS: "sum"}).toArrow()
+    try:
+        with job(source.session, f"{where}: coding"):
+            coded.select(N_ROWS).agg({N_ROWS: "sum"}).toArrow()
+    except BaseException:
+        counter.close()
+        raise
     reporter().note(
         f"Spark {source.session.version}: codes of {counted(settled.n_rows, 'row')} in "
         f"{counted(n_parts, 'partition')}"

@@ -142,6 +142,27 @@ def test_interrupt(table, tmp_path):
     assert not any(map(_is_java, java))
 
 
+@pytest.mark.parametrize("at", ["reading", "coding"])
+def test_what_is_interrupted_leaves_nothing_cached(local, table, monkeypatch, at):
+    from gml.counts import spark
+    from gml.counts.spark_session import job, session_at
+    from gml.data.options import reading_options
+
+    def interrupted(session, what):
+        if what.endswith(f": {at}"):
+            raise KeyboardInterrupt
+        return job(session, what)
+
+    session = session_at(LOCAL)
+    session.catalog.clearCache()
+    kept = session._jsparkSession.sharedState().cacheManager()
+    monkeypatch.setattr(spark, "job", interrupted)
+    reading = {"columns": ["sex", "code"], "engine": "spark", "master": LOCAL}
+    with pytest.raises(KeyboardInterrupt):
+        spark.open_spark(str(table), reading_options(**reading))
+    assert kept.isEmpty()
+
+
 class _Tagged:
     """A session that writes down which tags are given to jobs, and which are cancelled."""
 
