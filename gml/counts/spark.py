@@ -37,12 +37,13 @@ from gml.counts.spark_rows import (
 )
 from gml.counts.spark_session import job, require_same_gml
 from gml.counts.spark_source import SparkSource, open_source
+from gml.data.chosen_cuts import refuse_cuts_by_others
 from gml.data.columns import Choice
 from gml.data.dataset import Dataset, Variable
 from gml.data.missing import why_no_rows
 from gml.data.options import ReadOptions
 from gml.data.piece_facts import PieceColumns, Survey, TableFacts, bits_of_weights, sum_of_weights
-from gml.data.settled_columns import SettledTable, settle
+from gml.data.settled_columns import IN_PIECES, SettledTable, settle
 from gml.errors import CannotAnswer, DataError, counted
 from gml.progress import reporter
 from gml.resources import budget_in_force
@@ -188,7 +189,10 @@ class _CodePieces:
 def open_spark(data: Any, options: ReadOptions, *, used: Choice | None = None) -> SparkCounter:
     """Return the engine over a path, a table or a frame that Spark reads, for the columns used."""
     source = open_source(data, options, used=used)
-    session, where = source.session, source.reading.where
+    reading, session, where = source.reading, source.session, source.reading.where
+    # What the options alone say is said before the rows are read.
+    chosen = ((reading.names[j], reading.specs[j].kind, ()) for j in reading.chosen)
+    refuse_cuts_by_others(chosen, options, where, IN_PIECES)
     require_same_gml(session)
     with ExitStack() as whole:
         try:

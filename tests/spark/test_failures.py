@@ -55,9 +55,24 @@ def test_bad_input(gml, local, table, tmp_path):
 def test_what_needs_rows(gml, local, table):
     command = ["pc", table, "--bootstrap", "5", "-c", "sex,code", *SPARK]
     assert "needs rows, which Spark does not have" in error_line(gml(*command), 4)
-    by_class = ["--discretize", "mdlp", "--discretize-class", "sex"]
+
+
+def test_cuts_by_other_columns(gml, local, table, monkeypatch):
+    from gml.counts import spark
+
+    by_class = ["--bins", "3", "--discretize", "mdlp", "--discretize-class", "sex"]
     refused = error_line(gml("chowliu", table, "-c", "sex,income", *by_class, *SPARK), 4)
+    assert "to cut 'income' by other columns" in refused
     assert "give the cut points (--cut)" in refused
+    # As in passes, they are of no concern where nothing is to be cut.
+    words = ["chowliu", table, "-c", "sex,region", "--missing", "drop", *by_class]
+    memory = gml(*words)
+    assert memory.returncode == 0, memory.stderr
+    assert gml(*words, *SPARK).stdout == memory.stdout
+    # What options alone say is said before the rows are read.
+    monkeypatch.delattr(spark, "_surveyed")
+    named = ["--cut", "income=mdlp", "--discretize-class", "sex"]
+    assert error_line(gml("chowliu", table, "-c", "sex,income", *named, *SPARK), 4) == refused
 
 
 def test_another_master_than_the_one_in_use(gml, local, table):
