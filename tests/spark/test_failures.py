@@ -14,7 +14,7 @@ import pytest
 
 from tests.command_line import GML, error_line
 from tests.spark.cluster import children
-from tests.spark.conftest import LOCAL
+from tests.spark.conftest import LOCAL, stop_session
 from tests.spark.kills import answers_with_kills
 
 SPARK = ["--engine", "spark", "--master", LOCAL]
@@ -22,8 +22,6 @@ SPARK = ["--engine", "spark", "--master", LOCAL]
 
 @pytest.fixture(scope="module")
 def local(settings):
-    from tests.spark.conftest import stop_session
-
     yield LOCAL
     stop_session()
 
@@ -112,6 +110,27 @@ def test_a_table_that_changes(local, tmp_path):
             list(counter.tables([gml.TableSet((0, 1), ())]))
 
 
+@pytest.mark.parametrize("at", ["reading", "coding"])
+def test_what_is_interrupted_leaves_nothing_cached(local, table, monkeypatch, at):
+    from gml.counts import spark
+    from gml.counts.spark_session import job, session_at
+    from gml.data.options import reading_options
+
+    def interrupted(session, what):
+        if what.endswith(f": {at}"):
+            raise KeyboardInterrupt
+        return job(session, what)
+
+    session = session_at(LOCAL)
+    session.catalog.clearCache()
+    kept = session._jsparkSession.sharedState().cacheManager()
+    monkeypatch.setattr(spark, "job", interrupted)
+    reading = {"columns": ["sex", "code"], "engine": "spark", "master": LOCAL}
+    with pytest.raises(KeyboardInterrupt):
+        spark.open_spark(str(table), reading_options(**reading))
+    assert kept.isEmpty()
+
+
 def test_executors_with_another_gml(gml_process, cluster, table, tmp_path):
     other = tmp_path / "other" / "gml"
     other.mkdir(parents=True)
@@ -126,6 +145,7 @@ def test_executors_with_another_gml(gml_process, cluster, table, tmp_path):
 
 
 def test_executors_that_die(cluster, table):
+    stop_session()
     wanted, found, deaths = answers_with_kills(cluster, table, 1)
     assert deaths == 1
     assert found == [wanted]
@@ -155,27 +175,6 @@ def test_interrupt(table, tmp_path):
     while time.monotonic() < start + 60 and any(map(_is_java, java)):
         time.sleep(0.1)
     assert not any(map(_is_java, java))
-
-
-@pytest.mark.parametrize("at", ["reading", "coding"])
-def test_what_is_interrupted_leaves_nothing_cached(local, table, monkeypatch, at):
-    from gml.counts import spark
-    from gml.counts.spark_session import job, session_at
-    from gml.data.options import reading_options
-
-    def interrupted(session, what):
-        if what.endswith(f": {at}"):
-            raise KeyboardInterrupt
-        return job(session, what)
-
-    session = session_at(LOCAL)
-    session.catalog.clearCache()
-    kept = session._jsparkSession.sharedState().cacheManager()
-    monkeypatch.setattr(spark, "job", interrupted)
-    reading = {"columns": ["sex", "code"], "engine": "spark", "master": LOCAL}
-    with pytest.raises(KeyboardInterrupt):
-        spark.open_spark(str(table), reading_options(**reading))
-    assert kept.isEmpty()
 
 
 class _Tagged:

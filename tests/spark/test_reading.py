@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import warnings
 
 import numpy as np
 import pytest
@@ -34,10 +35,19 @@ def tables_of(counter):
     return counter.variables, counter.n, [found.table.tolist() for found in counter.tables(sets)]
 
 
+def told(found):
+    """What gml warned of."""
+    return [str(w.message) for w in found if issubclass(w.category, library.GmlWarning)]
+
+
 def assert_same(data, other=None, **reading):
-    """Reading by Spark gives the levels and counts that reading by gml gives."""
-    memory = library.MemoryCounter(library.read(data if other is None else other, **reading))
-    with open_spark(data, reading_options(**reading)) as spark:
+    """Reading by Spark gives the levels, counts and warnings that reading by gml gives."""
+    with warnings.catch_warnings(record=True) as of_memory:
+        memory = library.MemoryCounter(library.read(data if other is None else other, **reading))
+    with warnings.catch_warnings(record=True) as of_spark:
+        opened = open_spark(data, reading_options(**reading))
+    with opened as spark:
+        assert told(of_spark) == told(of_memory)
         assert tables_of(spark) == tables_of(memory)
         assert spark.missing_treatment == memory.missing_treatment
         assert spark.unit == memory.unit
