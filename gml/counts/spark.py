@@ -37,13 +37,14 @@ from gml.counts.spark_rows import (
 )
 from gml.counts.spark_session import job, require_same_gml
 from gml.counts.spark_source import SparkSource, open_source
+from gml.data.chosen_cuts import refuse_cuts_by_others
 from gml.data.columns import Choice
 from gml.data.dataset import Dataset, Variable
 from gml.data.missing import why_no_rows
 from gml.data.options import ReadOptions
 from gml.data.piece_facts import PieceColumns, Survey, TableFacts, bits_of_weights, sum_of_weights
-from gml.data.settled_columns import SettledTable, settle
-from gml.errors import CannotAnswer, DataError, GmlError, counted
+from gml.data.settled_columns import IN_PIECES, SettledTable, settle
+from gml.errors import CannotAnswer, DataError, counted
 from gml.progress import reporter
 from gml.resources import budget_in_force
 
@@ -64,13 +65,12 @@ class SparkCounter(PassCounter):
         n_parts: int,
         *,
         with_added_level: frozenset[str] = frozenset(),
-        max_memory: int | None = None,
     ) -> None:
         """Take a table of coded pieces, which is cached, and has so many partitions with rows.
 
         Some columns may have a level for what is missing, which was not declared.
         """
-        super().__init__(facts, max_memory=max_memory)
+        super().__init__(facts)
         self._session, self._coded, self._n_parts = session, coded, n_parts
         self.with_added_level = with_added_level
         self.n_jobs = 0
@@ -186,35 +186,32 @@ class _CodePieces:
                 yield stored(columns, weights, n_rows)
 
 
-def open_spark(
-    data: Any,
-    options: ReadOptions,
-    *,
-    used: Choice | None = None,
-    max_memory: int | None = None,
-) -> SparkCounter:
+def open_spark(data: Any, options: ReadOptions, *, used: Choice | None = None) -> SparkCounter:
     """Return the engine over a path, a table or a frame that Spark reads, for the columns used."""
     source = open_source(data, options, used=used)
-    session, where = source.session, source.reading.where
+    reading, session, where = source.reading, source.session, source.reading.where
+    # What the options alone say is said before the rows are read.
+    chosen = ((reading.names[j], reading.specs[j].kind, ()) for j in reading.chosen)
+    refuse_cuts_by_others(chosen, options, where, IN_PIECES)
     require_same_gml(session)
     with ExitStack() as whole:
         try:
-            pieces, survey, facts = _surveyed(source, max_memory)
+            pieces, survey, facts = _surveyed(source)
         except QuoteOpen:
             reporter().note(f"{where}: line breaks within quotes; one task reads each file")
             whole.enter_context(source.whole_files())
-            pieces, survey, facts = _surveyed(source, max_memory)
+            pieces, survey, facts = _surveyed(source)
         try:
             if facts.answer is None or facts.answer.n_rows == 0:
                 weighted = options.weights_column is not None
                 raise CannotAnswer(f"{where}: {why_no_rows(where, weighted=weighted)}")
             settled = settle(facts.answer, survey, where)
-            return _coded(source, pieces, settled, facts.n_parts, max_memory)
+            return _coded(source, pieces, settled, facts.n_parts)
         finally:
             _unpersist(pieces)
 
 
-def _surveyed(source: SparkSource, max_memory: int | None) -> tuple[Any, Survey, Total]:
+def _surveyed(source: SparkSource) -> tuple[Any, Survey, Total]:
     """Read all pieces, and find out what is known of them; they are cached."""
     reading = source.reading
     options, where = reading.options, reading.where
@@ -230,7 +227,7 @@ def _surveyed(source: SparkSource, max_memory: int | None) -> tuple[Any, Survey,
                 summing = PieceWork(_SumWeights(options, where), _add_fractions)
                 total = answer_of(pieces, summing, None)
             bits = bits_of_weights(total.answer or Fraction(0), options, where)
-        most = budget_in_force(max_memory) // (_BYTES_PER_VALUE * max(1, n_columns))
+        most = budget_in_force() // (_BYTES_PER_VALUE * max(1, n_columns))
         survey = Survey(
             [reading.names[j] for j in reading.chosen],
             [reading.specs[j] for j in reading.chosen],
@@ -243,7 +240,8 @@ def _surveyed(source: SparkSource, max_memory: int | None) -> tuple[Any, Survey,
             facts = answer_of(pieces, work, None)
         if options.weights is not None and facts.answer is not None:
             bits_of_weights(Fraction(facts.answer.n), options, where)
-    except GmlError:
+    except BaseException:
+        # An interrupt too: the session may outlive it, and what it caches with it.
         _unpersist(pieces)
         raise
     return pieces, survey, facts
@@ -255,13 +253,7 @@ def _storage_level() -> Any:
     return StorageLevel.MEMORY_AND_DISK
 
 
-def _coded(
-    source: SparkSource,
-    pieces: Any,
-    settled: SettledTable,
-    n_parts: int,
-    max_memory: int | None,
-) -> SparkCounter:
+def _coded(source: SparkSource, pieces: Any, settled: SettledTable, n_parts: int) -> SparkCounter:
     """Code all pieces, cache them, and return the engine over them."""
     options, where = source.reading.options, source.reading.where
     n_columns = len(settled.coders)
@@ -287,10 +279,13 @@ def _coded(
         facts,
         n_parts,
         with_added_level=settled.with_added_level,
-        max_memory=max_memory,
     )
-    with job(source.session, f"{where}: coding"):
-        coded.select(N_ROWS).agg({N_ROWS: "sum"}).toArrow()
+    try:
+        with job(source.session, f"{where}: coding"):
+            coded.select(N_ROWS).agg({N_ROWS: "sum"}).toArrow()
+    except BaseException:
+        counter.close()
+        raise
     reporter().note(
         f"Spark {source.session.version}: codes of {counted(settled.n_rows, 'row')} in "
         f"{counted(n_parts, 'partition')}"

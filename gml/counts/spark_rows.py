@@ -14,13 +14,13 @@ from __future__ import annotations
 import itertools
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.data.cells import read_cells
+from gml.data.cells import cell_pieces
 from gml.data.header import read_header
 from gml.data.options import ReadOptions
 from gml.data.parquet import kind_of_values
@@ -30,13 +30,18 @@ from gml.data.problems import explain_problem
 from gml.data.reading import text_dialect
 from gml.errors import DataError, GmlError, listing, parameter
 from gml.kernel.layout import UNTERMINATED, ColumnSpec, CsvColumn, CsvProblem
+from gml.resources import budget_in_force, limited_to
 
 _MOST_ROWS = 1 << 18
 _LEAST_ROWS = 1 << 12
 _PIECE_BYTES = 1 << 26
 # What Arrow holds of a piece before it is read.
 _ARROW_BYTES = 1 << 28
-_INT32 = (1 << 31) - 1
+_CELL_BYTES = 8
+# Cells as they were read, as bytes, and as Arrow has them, twice while it writes them.
+_COPIES = 4
+# A piece of text has at least a line or so.
+_LEAST_TEXT = 1 << 12
 
 
 class QuoteOpen(DataError):
@@ -45,7 +50,10 @@ class QuoteOpen(DataError):
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read rows: the names of all columns, those used, and what each is read as."""
+    """How to read rows: the names of all columns, those used, and what each is read as.
+
+    The budget is that of the driver: an executor knows of no limit that the user gave.
+    """
 
     names: Sequence[str]
     chosen: Sequence[int]
@@ -53,6 +61,20 @@ class Reading:
     options: ReadOptions
     where: str
     delimiter: str = ","
+    budget: int = field(default_factory=budget_in_force)
+
+    @property
+    def piece_rows(self) -> int:
+        """How many rows a piece may have."""
+        row_bytes = _CELL_BYTES * max(1, len(self.read))
+        wanted = max(_LEAST_ROWS, min(_MOST_ROWS, _PIECE_BYTES // row_bytes))
+        return max(1, min(wanted, self.budget // (_COPIES * row_bytes)))
+
+    @property
+    def piece_text(self) -> int:
+        """How many bytes of text a piece may have: each makes at most one cell."""
+        most = min(_PIECE_BYTES, self.budget // _COPIES)
+        return max(_LEAST_TEXT, most // _CELL_BYTES)
 
     @property
     def read(self) -> list[int]:
@@ -75,24 +97,31 @@ def pieces_of_values(batches: Iterable[Any], reading: Reading) -> Iterator[Piece
     """Read pieces of columns of any type, which stand in the order of `reading.read`."""
     waiting: list[Any] = []
     rows = n_bytes = 0
-    most = rows_per_piece([reading.specs[j] for j in reading.read])
+    most, most_bytes = reading.piece_rows, min(_ARROW_BYTES, reading.budget // _COPIES)
     begun = False
-    for batch in batches:
-        waiting.append(batch)
-        rows, n_bytes = rows + batch.num_rows, n_bytes + batch.get_total_buffer_size()
-        if rows >= most or n_bytes >= _ARROW_BYTES:
+    for batch in _cut_to(most, batches):
+        if waiting and (rows + batch.num_rows > most or n_bytes + batch.nbytes > most_bytes):
             yield _piece_of(waiting, reading)
             waiting, rows, n_bytes, begun = [], 0, 0, True
+        waiting.append(batch)
+        rows, n_bytes = rows + batch.num_rows, n_bytes + batch.nbytes
     if waiting or not begun:
         yield _piece_of(waiting, reading)
 
 
-def rows_per_piece(specs: Sequence[ColumnSpec]) -> int:
-    """How many rows a piece may have."""
-    return max(_LEAST_ROWS, min(_MOST_ROWS, _PIECE_BYTES // (8 * len(specs))))
+def _cut_to(most: int, batches: Iterable[Any]) -> Iterator[Any]:
+    """Cut batches to so many rows, which copies nothing."""
+    for batch in batches:
+        for start in range(0, batch.num_rows, most):
+            yield batch.slice(start, most)
 
 
 def _piece_of(batches: Sequence[Any], reading: Reading) -> PieceColumns:
+    with limited_to(reading.budget):
+        return _columns_of(batches, reading)
+
+
+def _columns_of(batches: Sequence[Any], reading: Reading) -> PieceColumns:
     n_rows = sum(batch.num_rows for batch in batches)
     options = reading.options
     na = {token.strip(" ") for token in options.na_tokens}
@@ -182,7 +211,7 @@ def pieces_of_text(batches: Iterable[Any], reading: Reading) -> Iterator[PieceCo
     parts = ((key, lines) for batch in batches for key, lines in _by_block(batch))
     for (_, start), group in itertools.groupby(parts, key=lambda part: part[0]):
         lines = (lines for _, lines in group)
-        yield _piece_of_block(start, lines, reading)
+        yield from _pieces_of_block(start, lines, reading)
 
 
 def _by_block(batch: Any) -> Iterator[tuple[tuple[int, int], Any]]:
@@ -197,7 +226,7 @@ def _by_block(batch: Any) -> Iterator[tuple[tuple[int, int], Any]]:
         yield (int(files[begin]), int(starts[begin])), values.slice(begin, end - begin)
 
 
-def _piece_of_block(start: int, lines: Iterable[Any], reading: Reading) -> PieceColumns:
+def _pieces_of_block(start: int, lines: Iterable[Any], reading: Reading) -> Iterator[PieceColumns]:
     where = reading.where
     source = _Lines(lines, reading.options.encoding, where)
     rest, line = b"", 1
@@ -209,10 +238,13 @@ def _piece_of_block(start: int, lines: Iterable[Any], reading: Reading) -> Piece
                 f"{listing(header.names)}"
             )
         rest, line = header.rest, header.next_line
-    dialect = text_dialect(reading.delimiter, reading.options)
+    # A piece is small, and all of them together may take whatever Spark caches.
+    dialect = replace(text_dialect(reading.delimiter, reading.options), cells_limit=None)
+    specs, most = list(reading.specs), reading.piece_text
     try:
         # Spark runs as many of these at a time as there are cores.
-        cells = read_cells(source, rest, line, list(reading.specs), dialect, threads=1)
+        for cells in cell_pieces(source, rest, line, specs, dialect, piece_bytes=most, threads=1):
+            yield reading.piece([cells.columns[j] for j in reading.read], cells.n_rows)
     except CsvProblem as problem:
         known = problem.line if start == 0 else 0
         placed = CsvProblem(problem.status, known, problem.column, problem.fields, problem.value)
@@ -220,7 +252,6 @@ def _piece_of_block(start: int, lines: Iterable[Any], reading: Reading) -> Piece
         if problem.status == UNTERMINATED:
             raise QuoteOpen(f"{error}") from None
         raise error from None
-    return reading.piece([cells.columns[j] for j in reading.read], cells.n_rows)
 
 
 # ---------------------------------------------------------------------- pieces as bytes
@@ -256,26 +287,12 @@ class StorePieces:
         n_columns = len(self.reading.chosen)
         try:
             for piece in self.reader(batches, self.reading):
-                for part in _sliced(piece, self.reading):
-                    kinds = pickle.dumps([(column.kind, column.labels) for column in part.columns])
-                    cells = [column.cells for column in part.columns]
-                    yield stored(cells, part.weights, part.n_rows, labels=kinds)
+                kinds = pickle.dumps([(column.kind, column.labels) for column in piece.columns])
+                cells = [column.cells for column in piece.columns]
+                yield stored(cells, piece.weights, piece.n_rows, labels=kinds)
         except GmlError as error:
             nothing: list[NDArray[Any] | None] = [None] * n_columns
             yield stored(nothing, None, 0, problem=pickle.dumps(error))
-
-
-def _sliced(piece: PieceColumns, reading: Reading) -> Iterator[PieceColumns]:
-    """Cut a piece that is too long for a cell."""
-    most = rows_per_piece([reading.specs[j] for j in reading.read])
-    for start in range(0, max(1, piece.n_rows), most):
-        part = slice(start, min(start + most, piece.n_rows))
-        columns = [
-            column if column.cells is None else column._replace(cells=column.cells[part])
-            for column in piece.columns
-        ]
-        weights = None if piece.weights is None else piece.weights[part]
-        yield PieceColumns(columns, weights, part.stop - part.start)
 
 
 def stored(

@@ -8,6 +8,7 @@ runs. On the command line the process ends at once, and Spark's own process with
 from __future__ import annotations
 
 import atexit
+import itertools
 import logging
 import os
 import re
@@ -27,7 +28,7 @@ from gml.signals import partial_files
 
 # Where a session that was started here keeps what Spark prints.
 _LOG_KEY = "spark.gml.log"
-_TAG = "gml"
+_job_numbers = itertools.count(1)
 _SHOWN = 400
 _LOCAL = {
     "spark.driver.bindAddress": "127.0.0.1",
@@ -187,18 +188,20 @@ def log_of(session: Any) -> str | None:
 def job(session: Any, what: str) -> Iterator[None]:
     """Run a job within a block: whatever interrupts it cancels it, and failures are one line."""
     reporter().status(f"Spark: {what}")
-    session.addTag(_TAG)
+    # Other jobs of the session, of gml or not, go on.
+    tag = f"gml-{os.getpid()}-{next(_job_numbers)}"
+    session.addTag(tag)
     try:
         with _without_warnings(), _failures(log_of(session), what):
             yield
     except BaseException as error:
         if not isinstance(error, Exception):
             with suppress(Exception):
-                session.interruptTag(_TAG)
+                session.interruptTag(tag)
         raise
     finally:
         with suppress(Exception):
-            session.removeTag(_TAG)
+            session.removeTag(tag)
         reporter().status(None)
 
 

@@ -6,14 +6,14 @@ say about one another; quantiles and widths are found column by column (`gml.dat
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import missing_mask
-from gml.data.discretize import HARTEMINK, MDLP, Binning
+from gml.data.discretize import BY_OTHERS, HARTEMINK, MDLP, Binning
 from gml.data.entropy_cuts import entropy_cuts
 from gml.data.identifiers import numbers_to_cut
 from gml.data.joint_cuts import Codes, joint_cuts
@@ -21,7 +21,7 @@ from gml.data.label_warnings import warn_of_no_cuts
 from gml.data.levels import order_levels
 from gml.data.number_summary import numbers_of_labels
 from gml.data.options import ReadOptions
-from gml.errors import UsageError, parameter, quote
+from gml.errors import CannotAnswer, UsageError, listing, parameter, quote
 from gml.kernel.layout import NUMBERS, CsvColumn
 from gml.progress import tracked
 
@@ -45,6 +45,26 @@ def way_to_cut(name: str, kind: int, labels: Sequence[str], options: ReadOptions
     if options.declared_levels(name) is not None or numbers_to_cut(labels, options) is None:
         return None
     return binning
+
+
+def refuse_cuts_by_others(
+    columns: Iterable[tuple[str, int, Sequence[str]]], options: ReadOptions, where: str, held: str
+) -> None:
+    """Refuse columns that others say where to cut, if rows are `held` elsewhere than in memory.
+
+    Columns are names, what they are read as, and labels. Before anything was read there are no
+    labels, and then those are found that are cut whatever they hold.
+    """
+    found = [
+        name
+        for name, kind, labels in columns
+        if (how := way_to_cut(name, kind, labels, options)) is not None and how.method in BY_OTHERS
+    ]
+    if found:
+        raise CannotAnswer(
+            f"{where}: to cut {listing(found)} by other columns takes the rows in memory; give the "
+            f"cut points ({parameter('cut')}), or cut at quantiles or widths, where {held}"
+        )
 
 
 def cut_column(name: str, column: CsvColumn, options: ReadOptions) -> CutColumn | None:

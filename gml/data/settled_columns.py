@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.data.chosen_cuts import refuse_cuts_by_others
 from gml.data.coding import free_levels, warn_of_codings
 from gml.data.column_coding import Coding, NumberCounts, coding_of
 from gml.data.dataset import Variable, code_type, missing_mask
@@ -38,6 +39,9 @@ from gml.data.piece_facts import (
 )
 from gml.errors import CannotAnswer, DataError, parameter, quote
 from gml.kernel.layout import NUMBERS, CsvColumn
+
+IN_PIECES = "rows are read in pieces"
+"""Why other columns have no say in where one is cut."""
 
 
 class _Seen:
@@ -186,11 +190,9 @@ def changed(where: str, name: str) -> DataError:
 def settle(facts: TableFacts, survey: Survey, where: str) -> SettledTable:
     """Settle the columns of a table, given the facts that a survey of all its pieces found."""
     names, options, bits = survey.columns, survey.options, survey.bits
-    if options.cuts_by_others:
-        raise CannotAnswer(
-            f"{where}: {parameter('discretize')} mdlp and hartemink look at all rows at once, and "
-            f"these are read in pieces; give the cut points ({parameter('cut')})"
-        )
+    columns = zip(names, facts.columns, strict=True)
+    read = ((name, column.kind, list(column.labels)) for name, column in columns)
+    refuse_cuts_by_others(read, options, where, IN_PIECES)
     _refuse_many_values(facts.columns, survey, where)
     _sort_labels(facts.columns, names, options)
     seen = {name: _Seen(column) for name, column in zip(survey.columns, facts.columns, strict=True)}

@@ -47,9 +47,9 @@ def cluster(settings: None, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         yield found
 
 
-@pytest.fixture(scope="session", params=["local", "cluster"])
+@pytest.fixture(scope="session")
 def master(request: pytest.FixtureRequest, settings: None) -> Iterator[str]:
-    """Where a session runs, which is started by the first command that needs one."""
+    """Where a session runs ("local" or "cluster"); the first command that needs one starts it."""
     yield LOCAL if request.param == "local" else request.getfixturevalue("cluster").master
     stop_session()
 

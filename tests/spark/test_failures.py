@@ -14,7 +14,7 @@ import pytest
 
 from tests.command_line import GML, error_line
 from tests.spark.cluster import children
-from tests.spark.conftest import LOCAL
+from tests.spark.conftest import LOCAL, stop_session
 from tests.spark.kills import answers_with_kills
 
 SPARK = ["--engine", "spark", "--master", LOCAL]
@@ -22,8 +22,6 @@ SPARK = ["--engine", "spark", "--master", LOCAL]
 
 @pytest.fixture(scope="module")
 def local(settings):
-    from tests.spark.conftest import stop_session
-
     yield LOCAL
     stop_session()
 
@@ -55,9 +53,24 @@ def test_bad_input(gml, local, table, tmp_path):
 def test_what_needs_rows(gml, local, table):
     command = ["pc", table, "--bootstrap", "5", "-c", "sex,code", *SPARK]
     assert "needs rows, which Spark does not have" in error_line(gml(*command), 4)
-    by_class = ["--discretize", "mdlp", "--discretize-class", "sex"]
+
+
+def test_cuts_by_other_columns(gml, local, table, monkeypatch):
+    from gml.counts import spark
+
+    by_class = ["--bins", "3", "--discretize", "mdlp", "--discretize-class", "sex"]
     refused = error_line(gml("chowliu", table, "-c", "sex,income", *by_class, *SPARK), 4)
+    assert "to cut 'income' by other columns" in refused
     assert "give the cut points (--cut)" in refused
+    # As in passes, they are of no concern where nothing is to be cut.
+    words = ["chowliu", table, "-c", "sex,region", "--missing", "drop", *by_class]
+    memory = gml(*words)
+    assert memory.returncode == 0, memory.stderr
+    assert gml(*words, *SPARK).stdout == memory.stdout
+    # What options alone say is said before the rows are read.
+    monkeypatch.delattr(spark, "_surveyed")
+    named = ["--cut", "income=mdlp", "--discretize-class", "sex"]
+    assert error_line(gml("chowliu", table, "-c", "sex,income", *named, *SPARK), 4) == refused
 
 
 def test_another_master_than_the_one_in_use(gml, local, table):
@@ -97,6 +110,27 @@ def test_a_table_that_changes(local, tmp_path):
             list(counter.tables([gml.TableSet((0, 1), ())]))
 
 
+@pytest.mark.parametrize("at", ["reading", "coding"])
+def test_what_is_interrupted_leaves_nothing_cached(local, table, monkeypatch, at):
+    from gml.counts import spark
+    from gml.counts.spark_session import job, session_at
+    from gml.data.options import reading_options
+
+    def interrupted(session, what):
+        if what.endswith(f": {at}"):
+            raise KeyboardInterrupt
+        return job(session, what)
+
+    session = session_at(LOCAL)
+    session.catalog.clearCache()
+    kept = session._jsparkSession.sharedState().cacheManager()
+    monkeypatch.setattr(spark, "job", interrupted)
+    reading = {"columns": ["sex", "code"], "engine": "spark", "master": LOCAL}
+    with pytest.raises(KeyboardInterrupt):
+        spark.open_spark(str(table), reading_options(**reading))
+    assert kept.isEmpty()
+
+
 def test_executors_with_another_gml(gml_process, cluster, table, tmp_path):
     other = tmp_path / "other" / "gml"
     other.mkdir(parents=True)
@@ -111,6 +145,7 @@ def test_executors_with_another_gml(gml_process, cluster, table, tmp_path):
 
 
 def test_executors_that_die(cluster, table):
+    stop_session()
     wanted, found, deaths = answers_with_kills(cluster, table, 1)
     assert deaths == 1
     assert found == [wanted]
@@ -140,6 +175,35 @@ def test_interrupt(table, tmp_path):
     while time.monotonic() < start + 60 and any(map(_is_java, java)):
         time.sleep(0.1)
     assert not any(map(_is_java, java))
+
+
+class _Tagged:
+    """A session that writes down which tags are given to jobs, and which are cancelled."""
+
+    def __init__(self):
+        self.tags, self.cancelled = [], []
+
+    def addTag(self, tag):
+        self.tags.append(tag)
+
+    def removeTag(self, tag):
+        self.tags.remove(tag)
+
+    def interruptTag(self, tag):
+        self.cancelled.append(tag)
+
+
+def test_an_interrupt_cancels_its_own_job_alone():
+    from gml.counts.spark_session import job
+
+    session = _Tagged()
+    with job(session, "one"):
+        (first,) = session.tags
+        with pytest.raises(KeyboardInterrupt), job(session, "another"):
+            raise KeyboardInterrupt
+        assert session.tags == [first]
+    assert len(session.cancelled) == 1 and session.cancelled != [first]
+    assert session.tags == []
 
 
 def _is_java(pid: int) -> bool:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import gzip
+import warnings
 
 import numpy as np
 import pytest
 
 import gml as library
 from gml.counts.spark import open_spark
+from gml.counts.spark_rows import Reading, pieces_of_text, pieces_of_values
 from gml.data.options import reading_options
+from gml.kernel.layout import CODES8, NUMBERS, ColumnSpec
+from gml.resources import limited_to
 from tests.command_line import error_line
 from tests.spark.conftest import LOCAL
 from tests.spark.tables import cells, written
@@ -31,10 +35,19 @@ def tables_of(counter):
     return counter.variables, counter.n, [found.table.tolist() for found in counter.tables(sets)]
 
 
+def told(found):
+    """What gml warned of."""
+    return [str(w.message) for w in found if issubclass(w.category, library.GmlWarning)]
+
+
 def assert_same(data, other=None, **reading):
-    """Reading by Spark gives the levels and counts that reading by gml gives."""
-    memory = library.MemoryCounter(library.read(data if other is None else other, **reading))
-    with open_spark(data, reading_options(**reading)) as spark:
+    """Reading by Spark gives the levels, counts and warnings that reading by gml gives."""
+    with warnings.catch_warnings(record=True) as of_memory:
+        memory = library.MemoryCounter(library.read(data if other is None else other, **reading))
+    with warnings.catch_warnings(record=True) as of_spark:
+        opened = open_spark(data, reading_options(**reading))
+    with opened as spark:
+        assert told(of_spark) == told(of_memory)
         assert tables_of(spark) == tables_of(memory)
         assert spark.missing_treatment == memory.missing_treatment
         assert spark.unit == memory.unit
@@ -127,6 +140,52 @@ def test_many_numbers_are_cut_by_quantiles(session, tmp_path):
     numbers = np.random.default_rng(1).normal(size=(70_000, 1)).round(7)
     path.write_text("x,y\n" + "".join(f"{x},{k % 3}\n" for k, (x,) in enumerate(numbers)))
     assert_same(str(path), bins=5)
+
+
+def _reading(specs, budget):
+    names = [f"c{j}" for j in range(len(specs))]
+    return Reading(names, range(len(specs)), specs, reading_options(), "rows", budget=budget)
+
+
+def test_pieces_of_text_keep_to_the_budget():
+    """A file that cannot be split is one block, however long it is."""
+    import pyarrow as pa
+
+    rows = [f"{k % 300},{k % 7}" for k in range(50_000)]
+    lines = pa.array([b"c0,c1", *(row.encode() for row in rows)], pa.binary())
+    place = pa.array(np.zeros(len(lines), dtype=np.int64))
+    block = pa.RecordBatch.from_arrays([lines, place, place], ["line", "file", "start"])
+    reading = _reading([ColumnSpec(CODES8, 1000)] * 2, 1 << 20)
+    found = []
+    for piece in pieces_of_text([block.slice(0, 30_000), block.slice(30_000)], reading):
+        taken = sum(column.cells.nbytes for column in piece.columns)
+        assert taken <= reading.budget // 4
+        # Labels are those so far: later pieces add to the same list.
+        found += zip(*([c.labels[code] for code in c.cells] for c in piece.columns), strict=True)
+    assert [",".join(row) for row in found] == rows
+
+
+def test_pieces_of_values_keep_to_the_budget():
+    import pyarrow as pa
+
+    numbers = np.arange(50_000, dtype=np.float64)
+    batch = pa.RecordBatch.from_arrays([pa.array(numbers)] * 3, ["a", "b", "c"])
+    reading = _reading([ColumnSpec(NUMBERS)] * 3, 1 << 20)
+    pieces = list(pieces_of_values([batch.slice(0, 9), batch.slice(9)], reading))
+    for piece in pieces:
+        assert sum(column.cells.nbytes for column in piece.columns) <= reading.budget // 4
+    joined = np.concatenate([piece.columns[2].cells for piece in pieces])
+    assert np.array_equal(joined, numbers)
+
+
+def test_small_pieces_are_the_same_rows(session, tmp_path):
+    rows = [f"{k % 300},{'abc'[k % 3]},{k % 4000 / 8 if k > 20_000 else 1}" for k in range(30_000)]
+    text = "A,B,C\n" + "\n".join(rows) + "\n"
+    (tmp_path / "whole.csv.gz").write_bytes(gzip.compress(text.encode()))
+    with limited_to(1 << 20):
+        assert_same(str(tmp_path / "whole.csv.gz"), max_levels=1000, columns=["A", "B"])
+        # Most numbers come with later pieces.
+        assert_same(str(tmp_path / "whole.csv.gz"), columns=["B", "C"], bins=4)
 
 
 def test_other_formats(session, tmp_path):

@@ -50,7 +50,16 @@ COMMANDS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+# What executors of their own might do otherwise: each kind of work once.
+ON_CLUSTER = ["pc", "hc of both", "score of fractions", "fit-params of both", "cut"]
+CASES = [
+    *(("local", name) for name in COMMANDS),
+    *(("cluster", name) for name in ON_CLUSTER),
+]
+IN_ONE_PROCESS = pytest.mark.parametrize("master", ["local"], indirect=True)
+
+
+@pytest.mark.parametrize(("master", "name"), CASES, indirect=["master"])
 def test_same_bytes(gml, master, table, graph, mixed, name):
     places = {"DATA": table, "GRAPH": graph, "MIXED": mixed}
     args = [places.get(word, word) for word in COMMANDS[name]]
@@ -62,7 +71,11 @@ def test_same_bytes(gml, master, table, graph, mixed, name):
     assert spark.stderr == memory.stderr
 
 
-@pytest.mark.parametrize("policy", ["drop", "level", "available"])
+@pytest.mark.parametrize(
+    ("master", "policy"),
+    [("local", "drop"), ("local", "level"), ("local", "available"), ("cluster", "level")],
+    indirect=["master"],
+)
 def test_count_files(gml, master, table, graph, tmp_path, policy):
     import pyarrow.parquet as pq
 
@@ -77,6 +90,7 @@ def test_count_files(gml, master, table, graph, tmp_path, policy):
     assert found[0] == found[1]
 
 
+@IN_ONE_PROCESS
 def test_check(gml, master, table, graph, tmp_path):
     model = tmp_path / "model.json"
     fitted = gml("fit-params", table, graph, "--missing", "drop", "-o", model)
@@ -115,6 +129,7 @@ def _cleared(content):
     }
 
 
+@IN_ONE_PROCESS
 def test_missing_values_are_refused_alike(gml, master, table):
     args = ["chowliu", table, *LABELS]
     memory = error_line(gml(*args), 3)
