@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from numbers import Integral, Real
-from typing import Any
 
 from gml.printable_text import plain_count
 
@@ -33,14 +32,6 @@ class GmlError(Exception):
     def __format__(self, spec: str) -> str:
         """The message for another message, in which parameters can still be told from the rest."""
         return format(super().__str__(), spec)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the message and what else is known; subclasses are made from other things."""
-        return _unpickled, (type(self), self.args), self.__dict__
-
-
-def _unpickled(kind: type[GmlError], args: tuple[Any, ...]) -> GmlError:
-    return kind.__new__(kind, *args)
 
 
 class UsageError(GmlError):
@@ -91,8 +82,8 @@ class CannotAnswer(GmlError):
 class MissingTable(CannotAnswer):
     """A count file lacks the table of some columns; `lacking` says so without a way out."""
 
-    def __init__(self, lacking: str, names: Iterable[str], way_out: str) -> None:
-        super().__init__(f"{lacking}; {way_out}")
+    def __init__(self, lacking: str, names: Iterable[str] = (), way_out: str = "") -> None:
+        super().__init__(f"{lacking}; {way_out}" if way_out else lacking)
         self.lacking = lacking
         self.names = frozenset(names)
 

@@ -46,6 +46,7 @@ class CountFileCounter(Counter):
     """
 
     kind = "a count file"
+    can_fork = True
 
     def __init__(
         self,
@@ -124,11 +125,6 @@ class CountFileCounter(Counter):
     def where(self) -> str:
         """Where the count file is."""
         return self._where
-
-    @property
-    def can_fork(self) -> bool:
-        """Forked processes share the memory that all answers are from."""
-        return True
 
     @property
     def budget(self) -> int:

@@ -123,11 +123,6 @@ class Counter(NumberQuestions):
         """Rows that every batch of questions reads again; where it is 0, small batches are fine."""
         return 0
 
-    @property
-    def can_fork(self) -> bool:
-        """Whether a forked process can ask as well: not over a connection or a file it shares."""
-        return False
-
     def expect(self, likely: Callable[[], Iterable[TableSet]]) -> None:
         """Hear of tables that may be asked for soon, which the next pass may count too."""
 
@@ -267,6 +262,7 @@ class _Wrapped(Counter):
     def __init__(self, counter: Counter) -> None:
         self._counter = counter
         self.kind = counter.kind
+        self.can_fork = counter.can_fork
 
     @property
     def n(self) -> int:
@@ -275,10 +271,6 @@ class _Wrapped(Counter):
     @property
     def pass_rows(self) -> int:
         return self._counter.pass_rows
-
-    @property
-    def can_fork(self) -> bool:
-        return self._counter.can_fork
 
     @property
     def unit(self) -> float:

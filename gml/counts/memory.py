@@ -64,6 +64,8 @@ class MemoryCounter(Counter):
     [[[[2475, 26], [2268, 231]]]]
     """
 
+    can_fork = True
+
     def __init__(
         self, dataset: Dataset, *, threads: int | None = None, max_memory: int | None = None
     ) -> None:
@@ -112,11 +114,6 @@ class MemoryCounter(Counter):
     def decimal(self) -> str | None:
         """The decimal mark of numbers among the labels, if the data were read."""
         return None if self._dataset.origin is None else self._dataset.decimal
-
-    @property
-    def can_fork(self) -> bool:
-        """Forked processes share the memory that all answers are from."""
-        return True
 
     @property
     def budget(self) -> int:

@@ -30,6 +30,8 @@ class NumberQuestions(ABC):
 
     kind = "this engine"
     """What the engine is, for messages."""
+    can_fork: bool = False
+    """Whether forked processes can ask too: not over a connection or a file that they share."""
 
     @property
     @abstractmethod

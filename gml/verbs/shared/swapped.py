@@ -26,6 +26,10 @@ class SwappedArguments(UsageError):
         super().__init__(f"{files}: data come first")
         self.graph = graph
         self.table = table
+        self._made_of = (graph, kind, table)
+
+    def __reduce__(self) -> tuple[type[SwappedArguments], tuple[str, str, str]]:
+        return type(self), self._made_of
 
 
 def answers_swapped(
