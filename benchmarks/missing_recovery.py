@@ -16,8 +16,9 @@ there is not computed again.
 - cells: the share of blanked cells that `gml impute` fills rightly by the graph of
   `ges --missing em`, fitted by EM; the most frequent value of each column beside it.
 - peers: pyAgrum's EM (same prior, cut at ten minutes of CPU or --cut), scikit-learn's
-  IterativeImputer on codes, and miceforest (one data set, two iterations), each in a process of
-  its own.
+  IterativeImputer on codes, and miceforest (one data set, two iterations, values as predicted: its
+  mean matching fails where a predicted probability is 1), each in a process of its own with one
+  thread. miceforest 6.0.5 needs lightgbm below 4.6.
 
 Seconds are CPU time of one thread.
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import subprocess
 import tempfile
@@ -10,6 +11,7 @@ from pathlib import Path
 from data import SHARED
 
 CUT = 600
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 _PYAGRUM = """
 import sys, time
@@ -53,7 +55,9 @@ filled = pd.DataFrame(values, columns=codes.columns)
 _MICEFOREST = """
 import miceforest
 codes = codes.astype("Int64").astype("category")
-maker = miceforest.ImputationKernel(codes, num_datasets=1, random_state=0)
+maker = miceforest.ImputationKernel(
+    codes, num_datasets=1, mean_match_candidates=0, random_state=0
+)
 maker.mice(2, num_threads=1)
 filled = maker.complete_data(0).astype(float)
 """
@@ -84,6 +88,7 @@ def run_peer(python, method, name, whole, holed, cut):
             capture_output=True,
             text=True,
             check=False,
+            env={**os.environ, **_ONE_THREAD},
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (cut, cut + 5)),
         )
         if done.returncode:
