@@ -53,8 +53,8 @@ def with_rows(
     if rows is None:
         if counter.pass_rows:
             reporter().warn(
-                "the rows do not fit into memory, so the model keeps nothing of the rows of its "
-                "regressions"
+                "the rows are not in memory, so the model keeps nothing of those of its "
+                "regressions, which checks would compare"
             )
         return tuple(cpds)
     if rows.n > max(rows.n_rows, _MOST_REPEATED):

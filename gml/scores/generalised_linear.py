@@ -144,13 +144,33 @@ class BicGlm(FamilyScore):
         """The columns of a design that stand for a parent."""
         if self._is_number[column]:
             values = self._sorted[0][column].astype(np.float64)
-            middle = np.average(values, weights=self._weights)
-            spread = np.sqrt(np.average((values - middle) ** 2, weights=self._weights))
-            standard: Numbers = (values - middle) / spread
-            return standard[:, None]
+            return _in_common_units(values, self._weights)[:, None]
         codes, levels = self._codes(column)
         indicators: Numbers = (codes[:, None] == np.arange(1, levels)).astype(np.float64)
         return indicators
+
+
+def _in_common_units(values: Numbers, weights: NDArray[Any]) -> Numbers:
+    """Numbers about their median, in units of the median distance of those that differ from it.
+
+    Their logit is that of the numbers themselves. One that lies far off does not make the others
+    small, as it would in units of the standard deviation, and the units of the table do not matter.
+    """
+    away = values - _median(values, weights)
+    largest = float(np.abs(away).max())
+    if largest == 0:
+        return away
+    away /= largest
+    differs = away != 0
+    found: Numbers = away / _median(np.abs(away[differs]), weights[differs])
+    return found
+
+
+def _median(values: Numbers, weights: NDArray[Any]) -> float:
+    """The lower median of rows that count so often."""
+    order = np.argsort(values, kind="stable")
+    below = np.cumsum(weights[order])
+    return float(values[order][np.searchsorted(below, below[-1] / 2)])
 
 
 def _of(score: FamilyScore, child: int, parents: tuple[int, ...]) -> _Worth:

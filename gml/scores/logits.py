@@ -8,8 +8,9 @@ too many columns, by Böhning's bound (1992, Ann. Inst. Stat. Math. 44:197) of t
 ½(I − 11ᵀ/r) ⊗ XᵀWX, whose inverse is 2(I + 11ᵀ) ⊗ (XᵀWX)⁻¹. Rows with the same x are one.
 
 Where columns tell levels apart without error, the maximum is at infinity. So 1e-6·|β|²/2 is taken
-off for the steps, and the likelihood is that of the β which is best then: below the supremum by no
-more than a score could notice, and the same however rows are ordered if they come sorted.
+off for the steps, and the likelihood is that of the β which is best then: below the supremum by
+less than a hundredth of a nat, unless columns are so nearly collinear that only slopes of thousands
+would tell levels apart. It is the same however rows are ordered if they come sorted.
 """
 
 from __future__ import annotations

@@ -49,6 +49,14 @@ def dataset(columns):
     return Dataset(tuple(variables), tuple(cells))
 
 
+def columns_of(data):
+    """The columns of such a dataset, to be changed."""
+    return {
+        variable.name: np.array(column, dtype=float if variable.is_continuous else int)
+        for variable, column in zip(data.variables, data.columns, strict=True)
+    }
+
+
 def same(one, other):
     """Whether two graphs have the same nodes and edges, however they were found."""
     return one.names == other.names and one.kind == other.kind and (one.marks == other.marks).all()
@@ -244,3 +252,23 @@ def test_the_command_line_says_which_score_it_is():
     assert said in done.stderr
     for wrong in (["exact", *flats], ["ges", *flats, "--ess", "2"]):
         assert run_here(wrong, Path.cwd()).returncode == 2
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-200, 1e200])
+def test_logits_do_not_depend_on_units(unit):
+    data = by_logit(300)
+    found = dataset({**columns_of(data), "x": columns_of(data)["x"] * unit})
+    family = [(data.names.index("a"), (data.names.index("x"),))]
+    expected = score_of("bic-glm", data).batch(family)
+    assert score_of("bic-glm", found).batch(family) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("far", [1e3, 1e6])
+def test_one_number_far_off_leaves_the_logit_of_the_others(far):
+    data = by_logit(300)
+    columns = columns_of(data)
+    columns["x"][0], columns["a"][0] = 60.0, 1
+    family = [(data.names.index("a"), (data.names.index("x"),))]
+    near = score_of("bic-glm", dataset(columns)).batch(family)
+    columns["x"][0] = far
+    assert score_of("bic-glm", dataset(columns)).batch(family) == pytest.approx(near, abs=1e-6)
