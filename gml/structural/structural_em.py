@@ -8,7 +8,8 @@ maximised is the score of the observed data: a graph is taken only if this rises
 a round at the most. What a round takes is the height of EM's climb, not its last digits: a climb
 begins with the tables of the completed rows, which are Friedman's M-step and never lower the score,
 and ends when less than 1e-7 of the likelihood is left to gain. Scores that are less than a nat
-apart after that, and the answer, are climbed to the end.
+apart after that, of one round and the next or of two starts, are climbed to the end, as is the
+answer.
 
 What comes out depends on the model that completes the rows: they speak for what it has, and against
 what it lacks. Let a share c of the rows have both columns of an edge. If the model lacks the edge,
@@ -29,7 +30,8 @@ score of the observed data decides about each:
 - Single edges (single_edges.py): those that expected counts leave in doubt are added or deleted one
   by one, and fitted.
 
-The last two take turns until neither raises the score.
+The last two take turns until neither raises the score by a nat, which is what a climb that was not
+ended may be wrong by: to end all of them would take most of the time, for less than that.
 
 A graph whose regressions the rows do not determine is worth −∞; a prior of one row then makes the
 model that completes them. Time is looked at before each round and within completions, searches and
@@ -169,6 +171,9 @@ def structural_em(
         climb = _Climb(rows, learn, fitting, shown, number, seed, limit)
         climb.begin(first())
         climbs.append(climb)
+    if len(climbs) > 1 and abs(climbs[0].best.score - climbs[1].best.score) < _DOUBT:
+        for climb in climbs:
+            climb.finish()
     best = max(climbs, key=lambda climb: rounded(climb.best.score))
     complete = len(climbs) == len(firsts) and all(climb.ended for climb in climbs)
     if edges is not None and best.best.flaw is None:
@@ -177,6 +182,7 @@ def structural_em(
         raise CannotAnswer(
             f"no graph that was learned can be fitted to these rows: {best.best.flaw}"
         )
+    best.finish()
     return best.result(complete and best.ended)
 
 
@@ -207,7 +213,6 @@ class _Climb:
         self.best = self.fitting.roughly(first, None)
         self.found = SearchResult(self.shown(first), first, self.best.score, 0)
         self._rounds(self.best, None)
-        self._finish()
 
     def refine(self, edges: SingleEdges) -> None:
         """Look for richer graphs and change single edges, in turns until neither gains."""
@@ -221,7 +226,6 @@ class _Climb:
                 self.ended = False
             if not any(one.taken for one in self.rounds[n_rounds:]):
                 break
-        self._finish()
 
     def result(self, complete: bool) -> StructuralResult:
         """What came of it."""
@@ -253,12 +257,15 @@ class _Climb:
                 return
             fitted = self.fitting.roughly(learned.dag, completion.rows)
             rises = fitted.flaw is None
+            is_better = rises and fitted.score > self.best.score + _DOUBT
             if dag is not None:
                 was_best = model is self.best
                 fitted, model = self._comparable(fitted, model)
-                self.best = model if was_best else self.best
                 rises = rises and fitted.score > model.score + RESOLUTION
-            fitted = self._judged(PLAIN, fitted, learned, by, completion, may_take=rises)
+                if was_best:
+                    self.best, is_better = model, rises
+            taken = is_better or (rises and self.by is None)
+            self._judged(PLAIN, fitted, learned, by, completion, taken=taken)
             if not rises:
                 self.ended = self.ended and fitted.in_time
                 return
@@ -276,7 +283,8 @@ class _Climb:
             return
         fitted = self.fitting.roughly(learned.dag, completion.rows)
         is_fit = fitted.flaw is None
-        fitted = self._judged(RICHER, fitted, learned, by, completion, may_take=is_fit)
+        taken = is_fit and fitted.score > self.best.score + _DOUBT
+        self._judged(RICHER, fitted, learned, by, completion, taken=taken)
         self.ended = self.ended and fitted.in_time
         if is_fit:
             self._rounds(fitted, learned.dag)
@@ -297,8 +305,7 @@ class _Climb:
                 continue
             reporter().advance("single edges", done, len(changes))
             fitted = self.fitting.roughly(dag, completion.rows)
-            fitted, self.best = self._comparable(fitted, self.best)
-            if fitted.flaw is None and fitted.score > self.best.score + RESOLUTION:
+            if fitted.flaw is None and fitted.score > self.best.score + _DOUBT:
                 self.steps += 1
                 gain = fitted.score - self.best.score
                 number = len(self.rounds) + 1
@@ -336,17 +343,12 @@ class _Climb:
         by: DecomposableScore,
         completion: Completion,
         *,
-        may_take: bool,
-    ) -> Fitted:
-        """Take a graph if it is the best so far, or the first that was learned."""
-        taken = may_take
-        if may_take and self.by is not None:
-            fitted, self.best = self._comparable(fitted, self.best)
-            taken = fitted.score > self.best.score + RESOLUTION
+        taken: bool,
+    ) -> None:
+        """Tell of a graph that was fitted, and take it if it is to be taken."""
         self._record(kind, fitted.score, learned.score, learned.graph, taken, completion)
         if taken:
             self.best, self.found, self.by = fitted, learned, by
-        return fitted
 
     def _record(
         self,
@@ -365,7 +367,7 @@ class _Climb:
             f"{'' if taken else ', not taken'}"
         )
 
-    def _finish(self) -> None:
+    def finish(self) -> None:
         """Climb to the end of EM with the best graph."""
         if self.best.flaw is not None or self.best.net is self._finished:
             return
