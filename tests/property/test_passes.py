@@ -132,7 +132,8 @@ def test_values_of_families(kind, rule):
     same(sliced.family_values(FAMILIES, rule), memory.family_values(FAMILIES, rule))
     rows = FamilyArray(np.array([[0, 1, 3], [4, 3, 0]], dtype=np.int32))
     same(sliced.family_values(rows, rule), memory.family_values(rows, rule))
-    assert sliced.passes == 2
+    # The second batch is among the tables of the first, which are kept.
+    assert sliced.passes == 1
     if rule.kind == DIRICHLET:
         same(
             sliced.family_ceilings(FAMILIES, rule, 0.5), memory.family_ceilings(FAMILIES, rule, 0.5)
@@ -200,7 +201,8 @@ def test_tables_are_counted_in_as_many_passes_as_the_budget_needs():
     sets = [TableSet((4, x), (5, y)) for x, y in itertools.permutations((0, 1, 3), 2)] * 5
     sets += [TableSet((5,), (3, 1, 0))] * 40
     same(list(sliced.tables(sets)), list(memory.tables(sets)))
-    assert 2 < sliced.passes < len(sets)
+    # Each table is counted once, however often it is asked for, and not all in one pass.
+    assert 1 < sliced.passes < len(set(sets))
 
 
 def test_a_table_over_the_budget_is_refused():
