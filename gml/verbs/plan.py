@@ -13,7 +13,16 @@ from gml.counts.open_count_file import is_counted
 from gml.data.dataset import MAX_LEVELS
 from gml.data.options import AUTO, KEYWORDS, MEMORY, SPARK, STREAM, ReadOptions
 from gml.data.reading import cells_limit
-from gml.errors import GmlError, UsageError, counted, listing, parameter, place, quote
+from gml.errors import (
+    CannotAnswer,
+    GmlError,
+    UsageError,
+    counted,
+    listing,
+    parameter,
+    place,
+    quote,
+)
 from gml.planning.growth import Range, carried_on
 from gml.planning.pilots import FEW_ROWS, MANY_ROWS, Pilot, Reading, Run, read_sample, run_pilots
 from gml.planning.plan import Memory as Memory
@@ -188,7 +197,10 @@ def _planned(draft: Plan, call: _Call, repeats: Repeats, source: Source, folder:
             pass_rows=source.size.rows if by_pass else 0,
         )
     except GmlError as error:
-        return _refused(draft, _in_all_rows(run, source, folder, error), source)
+        found = _in_all_rows(run, source, folder, error)
+        if found is error and draft.looked_at and isinstance(error, CannotAnswer):
+            return _without_pilots(draft, error)
+        return _refused(draft, found, source)
     n = source.size.rows * reading.kept
     budget = budget_in_force()
     largest = max((pilot.watch.largest for pilot in pilots), key=lambda size: size[0] * size[1])
@@ -201,11 +213,23 @@ def _planned(draft: Plan, call: _Call, repeats: Repeats, source: Source, folder:
     batches = pilots[-1].watch.batches
     if repeats.number > 1:
         repeats = replace(repeats, drawing=drawing_seconds(reading.rows))
-    if by_pass:
-        memory = in_passes(memory)
-        prices = measured_passes(batches, reading.rows)
-    else:
-        prices = measured(batches, small, reading.rows)
+    memory = in_passes(memory) if by_pass else memory
+    draft = replace(
+        draft,
+        memory=memory,
+        work=work_of(pilots, n * repeats.share, is_fixed=is_fixed, most=most),
+        passes=_passes(pilots, n, is_fixed=is_fixed),
+        pilots=tuple(pilot.rows for pilot in pilots),
+        notes=(*draft.notes, *_unfinished(pilots)),
+    )
+    try:
+        if by_pass:
+            prices = measured_passes(batches, reading.rows)
+        else:
+            prices = measured(batches, small, reading.rows)
+    except CannotAnswer as error:
+        # A table that a pilot asked for does not fit, and so will not for the run.
+        return _refused(draft, error, source)
     seconds = seconds_of(
         pilots,
         prices,
@@ -216,16 +240,7 @@ def _planned(draft: Plan, call: _Call, repeats: Repeats, source: Source, folder:
         is_fixed=is_fixed,
         by_pass=by_pass,
     )
-    return replace(
-        draft,
-        memory=memory,
-        work=work_of(pilots, n * repeats.share, is_fixed=is_fixed, most=most),
-        passes=_passes(pilots, n, is_fixed=is_fixed),
-        seconds=seconds,
-        pilots=tuple(pilot.rows for pilot in pilots),
-        refused=_too_large(memory),
-        notes=(*draft.notes, *_unfinished(pilots)),
-    )
+    return replace(draft, seconds=seconds, refused=_too_large(memory))
 
 
 def _with_table(draft: Plan, reading: Reading, source: Source, call: _Call) -> Plan:
@@ -279,6 +294,13 @@ def _refused(draft: Plan, error: GmlError, source: Source) -> Plan:
     if source.n_rows < source.size.rows:
         message = f"in {counted(source.n_rows, 'row')} looked at: {message}"
     return replace(draft, refused=(Refusal(error.exit_code, message),))
+
+
+def _without_pilots(draft: Plan, error: CannotAnswer) -> Plan:
+    """Say why nothing is known beyond the table: few rows were refused, which all may not be."""
+    why = str(error.args[0]) if error.args else str(error)
+    note = f"a pilot on fewer rows was refused, so work and time are not known: {why}"
+    return replace(draft, notes=(*draft.notes, note))
 
 
 def _reading_seconds(few: Reading, many: Reading, source: Source) -> float:

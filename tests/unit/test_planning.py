@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import importlib
 import math
 import random
 from dataclasses import replace
@@ -16,7 +17,7 @@ import gml
 from gml.counts.engine_over import engine_over
 from gml.counts.memory import MemoryCounter
 from gml.data.table_sample import sample_table
-from gml.errors import GmlError, UsageError
+from gml.errors import CannotAnswer, GmlError, UsageError
 from gml.planning.growth import Range, carried_on, straight_on
 from gml.planning.plan import all_families, memory_of
 from gml.planning.prices import Price, Prices, calibration_rows
@@ -381,3 +382,29 @@ def test_nothing_is_left_behind(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     gml.plan("pc", ASIA, test_log=tmp_path / "log.jsonl")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_table_that_no_pass_can_count_is_listed_with_what_is_known(monkeypatch, sample_data):
+    def refused(*given):
+        raise CannotAnswer("the table of 'asia' would take 9 GiB")
+
+    monkeypatch.setattr(importlib.import_module("gml.verbs.plan"), "measured", refused)
+    plan = gml.plan("pc", sample_data / "asia.csv")
+    assert [(one.exit_code, one.reason) for one in plan.refused] == [
+        (4, "the table of 'asia' would take 9 GiB")
+    ]
+    assert plan.work and plan.seconds is None
+
+
+def test_few_rows_that_are_refused_say_nothing_of_all(tmp_path):
+    rng = np.random.default_rng(0)
+    lines = [f"{'xyz'[k % 3]},{rng.normal()!r}" for k in range(9000)]
+    # A rare label has rows enough in the whole table, and too few in the first pilots.
+    lines[::2000] = [f"rare,{rng.normal()!r}" for _ in lines[::2000]]
+    table, graph = tmp_path / "d.csv", tmp_path / "g.dot"
+    table.write_text("a,b\n" + "\n".join(lines) + "\n")
+    graph.write_text("digraph { a -> b }")
+    assert gml.fit(table, graph, numeric=["b"])
+    plan = gml.plan("fit-params", table, graph, numeric=["b"])
+    assert plan.refused == ()
+    assert "a pilot on fewer rows was refused" in plan.notes[0]
