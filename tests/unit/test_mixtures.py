@@ -298,7 +298,7 @@ def test_classes_are_predicted_as_the_mixture_has_them():
 
 
 def test_many_rows_of_labels_are_made_distinct_in_parts(monkeypatch):
-    from gml.model.mixtures import rows as module
+    from gml.data import row_groups as module
 
     frame = table(10, rows=500, holes=0.1, numbers=0)
     whole = mixture_rows(read(frame))
