@@ -151,6 +151,12 @@ def mixture(
         **reading,
     )
     table = counter.require_rows("a mixture")
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        raise UsageError(
+            f"{parameter('name')} {quote(name)} is not text that UTF-8 can hold"
+        ) from None
     if name in table.names:
         raise UsageError(
             f"{parameter('name')} {quote(name)} is a column of the data; name the class otherwise"

@@ -134,3 +134,8 @@ def test_hash_seeds_and_threads_change_no_byte(gml_process, survey):
         for seed, threads in (("0", "1"), ("1", "2"))
     }
     assert len(found) == 1
+
+
+def test_a_name_that_no_file_can_hold_is_refused(gml, sample_data):
+    words = ["mixture", sample_data / "carcinoma.csv", "--components", 2, "--name=I\udcba"]
+    assert "--name 'I\\udcba' is not text that UTF-8 can hold" in error_line(gml(*words), 2)

@@ -420,7 +420,7 @@ def test_an_interrupt_ends_it_soon(tmp_path):
     words = [sys.executable, "-m", "gml.cli", "hc", "-", "--engine", "stream", "--spool", tmp_path]
     streams = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen([*map(str, words)], **streams) as run:
-        run.stdin.write(b"a,b\n" + b"x,y\n" * 5000)
+        run.stdin.write(b"a,b\n" + b"x,y\n" * 300_000)
         run.stdin.flush()
         # The rest of the table never comes; the file of codes has no name but is open.
         opened = Path("/proc") / str(run.pid) / "fd"

@@ -152,6 +152,8 @@ OPTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("chowliu mixed.csv -c a,b,d --cut={} -f json", ("d=quantile:5", "d=width:4", "d=-1,0,2.5")),
     ("profile mixed.csv --discretize mdlp --discretize-class={}", ("a", "d", "b")),
     ("profile holes.csv --na={}", ("NA", "", "x")),
+    ("chowliu data.csv --engine stream --spool={}", (".", "", "no/folder")),
+    ("chowliu data.csv --engine stream --master={}", ("local[1]", "spark://host:7077")),
     ("profile data.csv -d {}", (",", ";", "\t", "a")),
     (
         "profile data.csv --encoding={}",
