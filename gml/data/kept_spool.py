@@ -34,7 +34,7 @@ _END = struct.Struct("<QQ32s9s")
 def kept_path(folder: str, digest: str, table: TablePieces) -> Path:
     """Return where the codes of an input are kept, if it was read in this way before."""
     options = table.options
-    # All that decides which rows and codes there are; levels are settled anew by each run.
+    # All that decides which rows and codes there are; each run settles the levels for itself.
     about = (
         __version__,
         digest,
