@@ -6,6 +6,7 @@ import io
 import os
 import stat
 import sys
+from collections import deque
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -15,6 +16,9 @@ from gml.progress import reporter
 
 MAGIC_BYTES = 16
 """Bytes at the start that tell what is stored; the first read returns them all."""
+
+# Reads that may wait to be hashed: where threads are more than cores, parsing need not stand still.
+_READS_AHEAD = 8
 
 
 class RawBytes(io.RawIOBase):
@@ -27,7 +31,7 @@ class RawBytes(io.RawIOBase):
         self._done = 0
         self._hash: Any = None
         self._worker: Any = None
-        self._pending: Any = None
+        self._pending: deque[Any] = deque()
         if hashed:
             import hashlib
             from concurrent.futures import ThreadPoolExecutor
@@ -44,9 +48,9 @@ class RawBytes(io.RawIOBase):
         while 0 < got + self._done < MAGIC_BYTES and (more := self._read_some(view[got:])):
             got += more
         if self._hash is not None and got:
-            if self._pending is not None:
-                self._pending.result()
-            self._pending = self._worker.submit(self._hash.update, bytes(view[:got]))
+            if len(self._pending) == _READS_AHEAD:
+                self._pending.popleft().result()
+            self._pending.append(self._worker.submit(self._hash.update, bytes(view[:got])))
         self._done += got
         reporter().advance(f"reading {self._name}", self._done, self.size, in_bytes=True)
         return got
@@ -69,8 +73,8 @@ class RawBytes(io.RawIOBase):
         buffer = bytearray(BLOCK_BYTES)
         while self.readinto(buffer):
             pass
-        if self._pending is not None:
-            self._pending.result()
+        while self._pending:
+            self._pending.popleft().result()
         return str(self._hash.hexdigest())
 
     def close(self) -> None:
