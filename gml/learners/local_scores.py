@@ -29,8 +29,8 @@ Wanted = tuple[int, int, int]
 _Open = tuple[Column, NDArray[np.int64], NDArray[np.int32]]
 """A column, the places in it to be filled, and their families."""
 
-Found = list[tuple[tuple[int, int], int, Column]]
-"""Scores of columns: child and parents, which x (as bits), and s(child | parents ∪ {x})."""
+Found = tuple[dict[tuple[int, int], int], Column]
+"""Scores of columns: which x (as bits) by child and parents, and all s(child | parents ∪ {x})."""
 
 _MOST_KEPT_BYTES = 1 << 28
 # Bytes that a dictionary takes for a key with its sets, roughly.
@@ -227,21 +227,22 @@ class LocalScores:
     def found(self, computed: Computed) -> Found:
         """Return the scores of columns that were computed, as far as they are still known."""
         n = len(self.names)
-        some = []
-        for key, more in computed.columns.items():
-            column = self._columns.get(key)
-            if column is not None:
-                some.append((key, more, column[positions(more, n)]))
-        return some
+        known = {key: more for key, more in computed.columns.items() if key in self._columns}
+        parts = [self._columns[key][positions(more, n)] for key, more in known.items()]
+        return known, np.concatenate(parts) if parts else np.empty(0)
 
     def take(self, found: Found) -> None:
         """Keep scores that another process found."""
         n = len(self.names)
-        for key, more, values in found:
+        columns, values = found
+        start = 0
+        for key, more in columns.items():
             column = self._columns.get(key)
             if column is None:
                 column = self._columns[key] = np.full(n, np.nan)
-            column[positions(more, n)] = values
+            end = start + more.bit_count()
+            column[positions(more, n)] = values[start:end]
+            start = end
 
     def expect(self, likely: Callable[[], Iterable[Wanted]]) -> None:
         """Say which columns may be wanted soon, the likeliest first; nothing is computed yet."""

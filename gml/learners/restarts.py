@@ -9,6 +9,7 @@ stream of its own; of equal graphs the first is kept. So the number of processes
 
 from __future__ import annotations
 
+import pickle
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -18,7 +19,7 @@ import numpy as np
 
 from gml.data.resampling import stream
 from gml.kernel.processes import with_workers, worth_forking
-from gml.learners.local_scores import Computed, Found, LocalScores
+from gml.learners.local_scores import Computed, LocalScores
 from gml.learners.search import Course, Step
 from gml.progress import reporter
 from gml.resources import available_threads
@@ -50,11 +51,14 @@ class _Best(NamedTuple):
 
 
 class _Item(NamedTuple):
-    """A restart to be done: its number, where it begins, and scores that others found lately."""
+    """A restart to be done: its number, where it begins, and scores found lately, by restart.
+
+    Scores pass through the parent pickled, as it has no use for them itself.
+    """
 
     number: int
     start: _Best
-    found: list[Found]
+    found: list[tuple[int, bytes]]
 
 
 class _Restarted(NamedTuple):
@@ -65,7 +69,7 @@ class _Restarted(NamedTuple):
     told: list[Step]
     stopped: bool
     computed: Computed
-    found: Found
+    found: bytes
     noted: Any
 
 
@@ -84,7 +88,7 @@ def restart(
     course, first_computed = climber.course, local.computed
     # bests[k] is the best of what there was before, and of the first k restarts.
     bests = [_Best(climber.best, climber.best_score)]
-    computed, lately = Computed(), deque[Found](maxlen=_HANDED_ON)
+    computed, lately = Computed(), deque[tuple[int, bytes]](maxlen=_HANDED_ON)
     workers = (threads or available_threads()) if score.can_fork else 1
     run = _restarting(climber, local, score, seed, workers)
     with reporter().counting("restarts", restarts) as count:
@@ -93,7 +97,8 @@ def restart(
             bests.append(best)
             course.take(found.steps, found.told, stopped=found.stopped)
             computed.add(found.computed)
-            lately.append(found.found)
+            if workers > 1:
+                lately.append((len(bests) - 2, found.found))
             score.take_noted(found.noted)
             count(len(bests) - 1, f"best score {best.score * local.resolution:.2f}")
     climber.best, climber.best_score = bests[-1]
@@ -102,7 +107,7 @@ def restart(
 
 
 def _items(
-    bests: list[_Best], lately: deque[Found], restarts: int, course: Course
+    bests: list[_Best], lately: deque[tuple[int, bytes]], restarts: int, course: Course
 ) -> Iterator[_Item]:
     for number in range(restarts):
         if course.out_of_time():
@@ -114,18 +119,22 @@ def _restarting(
     climber: Climber, local: LocalScores, score: DecomposableScore, seed: int, workers: int
 ) -> Callable[[_Item], _Restarted]:
     course = climber.course
+    taken: set[int] = set()
 
     def run(item: _Item) -> _Restarted:
         told: list[Step] = []
         climber.best, climber.best_score = item.start
-        for found in item.found:
-            local.take(found)
+        for number, found in item.found:
+            if number not in taken:
+                local.take(pickle.loads(found))
+        taken.update(number for number, _ in item.found)
         climber.course, local.record = course.apart(told), Computed()
         climber.climb_again(stream(seed, item.number), f"restart {item.number + 1}")
         best = _Best(climber.best, climber.best_score)
         own, computed = climber.course, local.record
-        found = local.found(computed) if workers > 1 else []
-        return _Restarted(best, own.steps, told, own.stopped, computed, found, score.noted())
+        taken.add(item.number)
+        kept = pickle.dumps(local.found(computed)) if workers > 1 else b""
+        return _Restarted(best, own.steps, told, own.stopped, computed, kept, score.noted())
 
     return run
 
