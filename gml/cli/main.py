@@ -155,7 +155,7 @@ def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> N
     "  zcat big.csv.gz | gml chowliu - -o tree.json\n"
     "\n\b\n"
     "Topics of gml help: tests, scores, undirected, formats, missing, knowledge,\n"
-    "constraints, pictures, exit-codes.\n"
+    "constraints, pictures, engines, exit-codes.\n"
     "\n\b\n"
     "Exit codes: 0 done or yes, 1 the answer is no, 2 usage, 3 input rejected,\n"
     "4 cannot answer, 5 out of time, 70 a bug, 130 interrupted.",

@@ -55,7 +55,7 @@ def check_scores(names: Sequence[str], given: Iterable[str]) -> None:
                 f"ges and gml hc alone; {JUDGE} is the score that chooses"
             )
         if name not in SCORES:
-            raise UsageError(unknown_name("score", name, SCORES))
+            raise UsageError(unknown_name("score", name, (*SCORES, *RIVALS)))
         if name in names[:k]:
             raise UsageError(f"{parameter('score')} lists {quote(name)} twice")
     first = SCORES[names[0]]

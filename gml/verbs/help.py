@@ -324,6 +324,26 @@ def _pictures() -> Content:
     ]
 
 
+_ENGINES = (
+    ("auto", "the default: memory, or a stream where the table would not fit"),
+    ("memory", "codes in memory, a byte per label and eight per number"),
+    ("stream", "codes in a file, read once for every batch of questions; for tables beyond memory"),
+    ("spark", "Apache Spark, on this machine or a cluster; needs Java 17 and the extra spark"),
+)
+
+
+def _engines() -> Content:
+    about = (
+        f"Who counts the rows, for {parameter('engine')}; the answers are the same to the last "
+        f"bit. {parameter('max_memory')} is what tables may take, by default half of what is free; "
+        f"what would take more is refused before it is made (exit 4). {parameter('spool')} names "
+        f"the folder for the file of a stream, {parameter('spool_keep')} keeps it for the next "
+        f"run, and {parameter('master')} says where Spark runs. gml plan says beforehand what a "
+        "command takes, and a count file (gml count) serves in place of the rows."
+    )
+    return about, [{"name": name, "is": shown} for name, shown in _ENGINES]
+
+
 def _exit_codes() -> Content:
     about = "What the exit code of a command says; in Python, `exit_code` of the error."
     return about, [
@@ -341,11 +361,12 @@ TOPICS: dict[str, tuple[str, Callable[[], Content]]] = {
     "knowledge": ("Knowledge about edges", _knowledge),
     "constraints": ("Constraints of maximum entropy and raking", _constraints),
     "pictures": ("Pictures", _pictures),
+    "engines": ("Engines, and memory", _engines),
     "exit-codes": ("Exit codes", _exit_codes),
 }
 """The topics: a title, and what makes the content."""
 
-OTHER_NAMES = {"em": "missing"}
+OTHER_NAMES = {"em": "missing", "memory": "engines", "scale": "engines", "spark": "engines"}
 """What people look for under another name than that of the topic."""
 
 

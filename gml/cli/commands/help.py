@@ -32,8 +32,9 @@ from gml.text_table import aligned
 def command(name: str | None, out: TextOutput) -> None:
     """Explain a command or a topic.
 
-    The topics are tests, scores, undirected, formats, missing, knowledge, constraints, pictures and
-    exit-codes: what there is to choose from, as gml itself knows it; as JSON for programs.
+    The topics are tests, scores, undirected, formats, missing, knowledge, constraints, pictures,
+    engines and exit-codes: what there is to choose from, as gml itself knows it; as JSON for
+    programs.
     """
     from gml.cli.main import COMMANDS
     from gml.verbs.help import OTHER_NAMES, TOPICS, help

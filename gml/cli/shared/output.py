@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from gml.cli.shared import colours
 from gml.cli.shared.run import run_ledger
 from gml.cli.shared.standard_output import shows_colours, stream_to_standard_output
-from gml.errors import UsageError, counted, quote
+from gml.errors import UsageError, counted, place, quote
 from gml.formats.suffixes import PICTURE_SUFFIXES, PICTURES, RENDERED
 from gml.ledger import goes_to_standard_output
 from gml.printable_text import printable_lines
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 _FOR_PEOPLE = ("text", "markdown")
 # Formats that hold the hashes of all inputs.
 _WITH_HASHES = ("json", "sarif")
+_OF_TEXT = (".csv", ".tsv", ".json", ".jsonl", ".txt")
 _LINES = 256
 
 
@@ -84,6 +85,8 @@ class CountFileOutput:
         """Write a count file."""
         from gml.verbs.count import encode_counts
 
+        if PurePath(self.path).suffix.lower() in _OF_TEXT:
+            reporter().warn(f"{place(self.path)}: a count file is Parquet, whatever its name")
         RowOutput(self.path).write([encode_counts(counts)])
         reporter().note(
             f"{counted(counts.n, 'row')}; {counted(len(counts.sets), 'table')}, "
