@@ -26,9 +26,7 @@ class StreamCounter(PassCounter):
 
     kind = "a stream"
 
-    def __init__(
-        self, rows: SettledRows, *, threads: int | None = None, max_memory: int | None = None
-    ) -> None:
+    def __init__(self, rows: SettledRows, *, threads: int | None = None) -> None:
         origin = rows.origin
         super().__init__(
             RowFacts(
@@ -37,13 +35,10 @@ class StreamCounter(PassCounter):
                 rows.n_rows,
                 rows.gaps,
                 digest=rows.digest,
-                missing_treatment=MissingTreatment(
-                    origin.policy, origin.n, origin.missing, origin.na
-                ),
-                decimal=origin.decimal,
+                missing_treatment=MissingTreatment.of(origin),
+                decimal=None if origin is None else origin.decimal,
                 where=rows.spool.where,
-            ),
-            max_memory=max_memory,
+            )
         )
         self._rows = rows
         self._threads = threads or available_threads()
@@ -99,18 +94,18 @@ class StreamCounter(PassCounter):
 
     def number_values(self) -> dict[str, NumberValues]:
         """The values of columns that hold numbers, or held some before they were cut."""
-        found = {}
+        origin, found = self._rows.origin, {}
         for j, variable in enumerate(self.variables):
             if variable.is_continuous:
                 found[variable.name] = self._rows.numbers(j)
-            elif variable.name in self._rows.origin.numbers:
-                found[variable.name] = self._rows.origin.numbers[variable.name]
+            elif origin is not None and variable.name in origin.numbers:
+                found[variable.name] = origin.numbers[variable.name]
         return {name: values for name, values in found.items() if len(values.values)}
 
     @property
     def n_before(self) -> int:
         """Rows before those with missing values were treated, weighted."""
-        return self._rows.origin.n
+        return self.n if self._rows.origin is None else self._rows.origin.n
 
     @property
     def lacking(self) -> dict[str, int]:

@@ -19,7 +19,7 @@ from gml.data.coding import without_weight
 from gml.data.column_tally import ColumnTally
 from gml.data.dataset import integer_weights
 from gml.data.options import ReadOptions
-from gml.kernel.layout import NUMBERS, OVERFLOW, CsvResult
+from gml.kernel.layout import NUMBERS, OVERFLOW, CsvColumn, CsvResult
 from gml.stopping import check_stopped
 
 _COUNTERS = (
@@ -54,6 +54,7 @@ class RowSpool:
         self._chosen = chosen
         column = options.weights_column
         self._weights_at = None if column is None else names.index(column)
+        self.is_weighted = column is not None
         self.options = options
         self.where = where
         self.file = file
@@ -84,12 +85,22 @@ class RowSpool:
 
     def append(self, piece: CsvResult) -> None:
         """Take in the rows of a piece."""
-        check_stopped()
         columns = [piece.columns[j] for j in self._chosen]
         weights = None if self._weights_at is None else piece.columns[self._weights_at].cells
-        times, unweighed = self._weighed(weights)
-        self.rows_read += piece.n_rows
         self.lines += piece.n_lines
+        self.append_columns(columns, piece.n_rows, *self._weighed(weights))
+
+    def append_columns(
+        self,
+        columns: Sequence[CsvColumn],
+        n_rows: int,
+        times: NDArray[np.int64] | None,
+        unweighed: NDArray[np.bool_] | None = None,
+    ) -> None:
+        """Take in rows that count so many times, but for those that are to be dropped."""
+        self.is_weighted = times is not None
+        check_stopped()
+        self.rows_read += n_rows
         kept = None
         if times is not None and not times.all():
             kept = times > 0 if unweighed is None else (times > 0) | unweighed
@@ -103,7 +114,7 @@ class RowSpool:
             cells = [None if found is None else found[kept] for found in cells]
             times = None if times is None else times[kept]
             unweighed = None if unweighed is None else unweighed[kept]
-        n_rows = piece.n_rows if kept is None else int(np.count_nonzero(kept))
+        n_rows = n_rows if kept is None else int(np.count_nonzero(kept))
         self.rows_weighed += n_rows
         self.n_before += n_rows if times is None else int(times.sum())
         lacking = [mask for mask in (*gaps, unweighed) if mask is not None]
@@ -135,8 +146,7 @@ class RowSpool:
         cells = [
             np.zeros(0, dtype=np.float64 if t.kind == NUMBERS else np.uint8) for t in self.tallies
         ]
-        weighted = self._weights_at is not None
-        weights = self.file.write(np.zeros(0, dtype=np.int64)) if weighted else None
+        weights = self.file.write(np.zeros(0, dtype=np.int64)) if self.is_weighted else None
         return Block(0, tuple(map(self.file.write, cells)), weights)
 
     def _weighed(

@@ -82,6 +82,21 @@ def settled(spool: RowSpool, digest: str | None, first_line: int | None = None) 
     )
 
 
+def settled_as(
+    spool: RowSpool, variables: Sequence[Variable], origin: Origin | None
+) -> SettledRows:
+    """Give rows the levels of these variables: nothing is left to be decided."""
+    columns = []
+    for variable, tally in zip(variables, spool.tallies, strict=True):
+        place = {level: code for code, level in enumerate(variable.levels or ())}
+        codes = np.array([place[label] for label in tally.labels], dtype=np.int64)
+        columns.append(
+            SettledColumn(variable, Coding(variable.levels, codes), tally, spool.options)
+        )
+    gaps = tuple(tally.has_gaps for tally in spool.tallies)
+    return SettledRows(spool, tuple(variables), columns, origin, None, None, gaps)
+
+
 def _refuse_cuts_by_others(spool: RowSpool) -> None:
     found = [
         tally.name
@@ -159,7 +174,8 @@ class SettledRows:
     spool: RowSpool
     variables: tuple[Variable, ...]
     _columns: list[SettledColumn]
-    origin: Origin
+    origin: Origin | None
+    """None if nobody knows how the rows were read."""
     digest: str | None
     first_line: int | None
     gaps: tuple[bool, ...]
@@ -202,7 +218,7 @@ class SettledRows:
     @property
     def is_weighted(self) -> bool:
         """Whether rows have weights."""
-        return self.spool.options.weights_column is not None
+        return self.spool.is_weighted
 
     def block(self, k: int, columns: Sequence[int]) -> Dataset:
         """Return some columns of a block."""
@@ -296,7 +312,7 @@ class SettledRows:
 
         Numbers that were cut are as they are.
         """
-        if not self.origin.numbers:
+        if self.origin is None or not self.origin.numbers:
             return None
 
         def chunks() -> Iterator[SomeRows]:

@@ -127,7 +127,7 @@ def open_data(
     _require_data(data)
     require_whole(1, threads=threads)
     if isinstance(data, Dataset | Counter):
-        _refuse_reading(given, data)
+        refuse_reading(given, data)
         counter = _read_before(data, used, declared, threads)
     else:
         if declared is not None:
@@ -212,7 +212,7 @@ def options_for(data: Data, reading: ReadingKeywords, *, threads: int | None = N
     _require_data(data)
     require_whole(1, threads=threads)
     if isinstance(data, Dataset | Counter):
-        _refuse_reading(given, data)
+        refuse_reading(given, data)
     return replace(reading_options(**reading), digest=wants_digest(data), threads=threads)
 
 
@@ -261,7 +261,8 @@ def _require_data(data: object) -> None:
         )
 
 
-def _refuse_reading(given: Collection[str], data: Dataset | Counter) -> None:
+def refuse_reading(given: Collection[str], data: Dataset | Counter) -> None:
+    """Refuse keywords about reading with what was read before."""
     if given:
         kind = "a Dataset" if isinstance(data, Dataset) else "a Counter"
         are = "is" if len(given) == 1 else "are"
