@@ -26,7 +26,8 @@ from gml.data.parquet import is_parquet
 from gml.data.problems import NotANumber, TooManyRows
 from gml.data.reading import cells_limit, read_dataset, told_more
 from gml.data.row_spool import RowSpool
-from gml.data.settled_rows import SettledRows, settled, settled_as
+from gml.data.settled_columns import settle_as
+from gml.data.settled_rows import SettledRows, settled
 from gml.data.source import open_source
 from gml.data.table_pieces import TablePieces, open_table
 from gml.errors import CannotAnswer, DataError, UsageError, counted, parameter, quote
@@ -112,11 +113,11 @@ def stream_of_pieces(
     try:
         for piece in chain([first], each):
             spool.append_columns(table.columns_of(piece), piece.n_rows, piece.weights)
-        rows = settled_as(spool, table.variables(), table.origin)
+        found = settle_as(spool.tally, table.variables(), treated, table.origin)
     except BaseException:
         spool.file.close()
         raise
-    return StreamCounter(rows, threads=threads)
+    return StreamCounter(SettledRows(spool, found), threads=threads)
 
 
 def read_or_stream(
@@ -252,8 +253,8 @@ def _filled(spool: RowSpool, table: TablePieces, pieces: Iterable[CsvResult]) ->
         for piece in pieces:
             spool.append(piece)
         reporter().note(
-            f"{counted(spool.n_rows, 'row')} in {counted(len(spool.blocks), 'block')} of a file of "
-            f"{format_size(spool.file.size)} in {spool.file.folder}"
+            f"{counted(spool.tally.n_rows, 'row')} in {counted(len(spool.blocks), 'block')} of a "
+            f"file of {format_size(spool.file.size)} in {spool.file.folder}"
         )
         digest = table.digest() if table.options.digest else None
         return settled(spool, digest, table.first_line)

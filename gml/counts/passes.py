@@ -18,7 +18,7 @@ import dataclasses
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,7 @@ from gml.counts.residuals import Residuals
 from gml.data.alignment import Recoding, recoded
 from gml.data.column_kinds import require_labels
 from gml.data.dataset import Dataset, Variable
+from gml.data.settled_columns import SettledTable
 from gml.errors import UsageError, unknown_name
 from gml.resources import budget_in_force, require_memory
 
@@ -75,6 +76,26 @@ class RowFacts:
     missing_treatment: MissingTreatment | None = None
     decimal: str | None = None
     where: str = "the rows"
+    extremes: Mapping[int, tuple[float, float]] = field(default_factory=dict)
+    """The least and the largest number of columns, where they are known."""
+
+    @classmethod
+    def of(
+        cls, table: SettledTable, *, where: str, unit: float = 1.0, digest: str | None = None
+    ) -> RowFacts:
+        """Return what was found when all rows were read once."""
+        return cls(
+            table.variables,
+            table.tally.n,
+            table.tally.n_rows,
+            table.gaps,
+            unit,
+            digest,
+            MissingTreatment.of(table.origin),
+            None if table.origin is None else table.origin.decimal,
+            where,
+            table.extremes,
+        )
 
 
 class PassCounter(Counter):
@@ -89,7 +110,7 @@ class PassCounter(Counter):
     def __init__(self, facts: RowFacts, *, max_memory: int | None = None) -> None:
         self.facts = facts
         self._budget = budget_in_force(max_memory)
-        self._ranges: dict[int, tuple[float, float]] = {}
+        self._ranges = dict(facts.extremes)
         self._batched = BatchedTables(
             facts.variables, facts.gaps, self._budget, self._over_chunks, self._require
         )
@@ -272,7 +293,7 @@ class PassCounter(Counter):
         numbers = [j for j, variable in enumerate(self.variables) if variable.is_continuous]
         if not numbers:
             return []
-        if self.missing:
+        if self.missing and any(j not in self._ranges for j in numbers):
             ends = [(found.low, found.high) for (found,) in self.seen_in([[j] for j in numbers])]
         else:
             ends = [(low, high) for low, high in self.whole_ranges(numbers).T.tolist()]
@@ -320,8 +341,10 @@ class _View(PassCounter):
             Variable(v.name, recodings[v.name][0]) if v.name in recodings else v for v in variables
         )
         gaps = tuple(known.gaps[j] for j in at)
+        extremes = {k: known.extremes[j] for k, j in enumerate(at) if j in known.extremes}
         super().__init__(
-            dataclasses.replace(known, variables=new, gaps=gaps), max_memory=inner.budget
+            dataclasses.replace(known, variables=new, gaps=gaps, extremes=extremes),
+            max_memory=inner.budget,
         )
         self.kind = inner.kind
         self._inner = inner

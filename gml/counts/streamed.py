@@ -6,7 +6,6 @@ import functools
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gml.counts.answers import MissingTreatment
 from gml.counts.pass_work import Partial, Work
 from gml.counts.passes import PassCounter, RowFacts
 from gml.data.dataset import Dataset
@@ -27,19 +26,7 @@ class StreamCounter(PassCounter):
     kind = "a stream"
 
     def __init__(self, rows: SettledRows, *, threads: int | None = None) -> None:
-        origin = rows.origin
-        super().__init__(
-            RowFacts(
-                rows.variables,
-                rows.n,
-                rows.n_rows,
-                rows.gaps,
-                digest=rows.digest,
-                missing_treatment=MissingTreatment.of(origin),
-                decimal=None if origin is None else origin.decimal,
-                where=rows.spool.where,
-            )
-        )
+        super().__init__(RowFacts.of(rows.table, where=rows.spool.where, digest=rows.digest))
         self._rows = rows
         self._threads = threads or available_threads()
         self._passes = 0
@@ -94,7 +81,7 @@ class StreamCounter(PassCounter):
 
     def number_values(self) -> dict[str, NumberValues]:
         """The values of columns that hold numbers, or held some before they were cut."""
-        origin, found = self._rows.origin, {}
+        origin, found = self._rows.table.origin, {}
         for j, variable in enumerate(self.variables):
             if variable.is_continuous:
                 found[variable.name] = self._rows.numbers(j)
@@ -105,21 +92,17 @@ class StreamCounter(PassCounter):
     @property
     def n_before(self) -> int:
         """Rows before those with missing values were treated, weighted."""
-        return self.n if self._rows.origin is None else self._rows.origin.n
+        return self._rows.table.tally.n_before
 
     @property
     def lacking(self) -> dict[str, int]:
         """Their missing cells by column, weighted."""
-        return self._rows.lacking
+        return self._rows.table.lacking
 
     @property
     def with_added_level(self) -> frozenset[str]:
         """The columns that have a level for what is missing, which was not declared."""
-        return self._rows.with_added_level
-
-    def constant_numbers(self) -> list[str]:
-        """The columns of numbers that have only one."""
-        return self._rows.constants()
+        return self._rows.table.with_added_level
 
     def _over_chunks(self, columns: Sequence[int], work: Work[Partial]) -> Partial:
         n_blocks = self._rows.n_blocks

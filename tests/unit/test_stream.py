@@ -229,13 +229,13 @@ def test_multiplicities_in_partitions(tmp_path, limit, weighted):
 
 
 def test_a_tally_survives_a_file(tmp_path):
-    tally = ColumnTally("x", counts_cells=True)
+    tally = ColumnTally("x", labels_count=True, numbers_count=True)
     codes = np.array([0, 1, 255, 1], dtype=np.uint8)
     tally.see(CsvColumn(CODES8, ["7", "8"], codes), np.array([1, 2, 3, 0]), None)
     numbers = np.array([1.5, np.nan, 7.0, 7.0])
     tally.see(CsvColumn(NUMBERS, ["7", "8"], numbers), np.array([1, 1, 1, 4]), None)
     file = BlockFile(tmp_path)
-    again = ColumnTally("x", counts_cells=True)
+    again = ColumnTally("x", labels_count=True, numbers_count=True)
     again.restore(tally.state(file), file)
     for found in (tally, again):
         values, counts = found.numbers(".")
