@@ -54,7 +54,6 @@ from gml.counts.residuals import Residuals
 from gml.data.alignment import Recoding, recoded
 from gml.data.column_kinds import require_labels
 from gml.data.dataset import Dataset, Variable
-from gml.data.settled_columns import SettledTable
 from gml.errors import UsageError, unknown_name
 from gml.resources import budget_in_force, require_memory
 
@@ -78,24 +77,6 @@ class RowFacts:
     where: str = "the rows"
     extremes: Mapping[int, tuple[float, float]] = field(default_factory=dict)
     """The least and the largest number of columns, where they are known."""
-
-    @classmethod
-    def of(
-        cls, table: SettledTable, *, where: str, unit: float = 1.0, digest: str | None = None
-    ) -> RowFacts:
-        """Return what was found when all rows were read once."""
-        return cls(
-            table.variables,
-            table.tally.n,
-            table.tally.n_rows,
-            table.gaps,
-            unit,
-            digest,
-            MissingTreatment.of(table.origin),
-            None if table.origin is None else table.origin.decimal,
-            where,
-            table.extremes,
-        )
 
 
 class PassCounter(Counter):

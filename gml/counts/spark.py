@@ -21,7 +21,7 @@ from fractions import Fraction
 from typing import Any
 
 from gml.counts.pass_work import Partial, Work
-from gml.counts.passes import PassCounter, RowFacts
+from gml.counts.settled_counter import SettledCounter
 from gml.counts.spark_answers import PieceWork, Total, answer_of
 from gml.counts.spark_rows import (
     N_ROWS,
@@ -51,7 +51,7 @@ from gml.progress import reporter
 from gml.resources import budget_in_force
 
 
-class SparkCounter(PassCounter):
+class SparkCounter(SettledCounter):
     """Counts rows that Spark holds; `open_spark` makes one."""
 
     kind = "Spark"
@@ -67,24 +67,12 @@ class SparkCounter(PassCounter):
         unit: float = 1.0,
     ) -> None:
         """Take a table of coded pieces, which is cached, and has so many partitions with rows."""
-        super().__init__(RowFacts.of(table, where=where, unit=unit))
+        super().__init__(table, where, unit=unit)
         self._session, self._coded, self._n_parts = session, coded, n_parts
-        self.n_before = table.tally.n_before
-        """Rows before those with missing values were treated, weighted."""
-        self.lacking = table.lacking
-        """Their missing cells by column, weighted."""
-        self.with_added_level = table.with_added_level
-        """The columns that have a level for what is missing, which was not declared."""
         self.n_jobs = 0
         # Whoever opened the engine may not close it.
         self._release = weakref.finalize(self, _unpersist, coded)
         self._release.atexit = False
-
-    def __enter__(self) -> SparkCounter:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Let Spark forget the codes."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gml.counts.pass_work import Partial, Work
-from gml.counts.passes import PassCounter, RowFacts
+from gml.counts.settled_counter import SettledCounter
 from gml.data.dataset import Dataset
 from gml.data.number_summary import NumberValues
 from gml.data.settled_rows import SettledRows
@@ -20,22 +20,16 @@ from gml.resources import available_threads, format_size
 _SHARE_OF_ROWS, _SHARE_OF_GROUPS = 2, 4
 
 
-class StreamCounter(PassCounter):
+class StreamCounter(SettledCounter):
     """Counts rows that may be too many for memory, as `open_stream` finds them."""
 
     kind = "a stream"
 
     def __init__(self, rows: SettledRows, *, threads: int | None = None) -> None:
-        super().__init__(RowFacts.of(rows.table, where=rows.spool.where, digest=rows.digest))
+        super().__init__(rows.table, rows.spool.where, digest=rows.digest)
         self._rows = rows
         self._threads = threads or available_threads()
         self._passes = 0
-
-    def __enter__(self) -> StreamCounter:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Give the room on the disk back."""
@@ -88,21 +82,6 @@ class StreamCounter(PassCounter):
             elif origin is not None and variable.name in origin.numbers:
                 found[variable.name] = origin.numbers[variable.name]
         return {name: values for name, values in found.items() if len(values.values)}
-
-    @property
-    def n_before(self) -> int:
-        """Rows before those with missing values were treated, weighted."""
-        return self._rows.table.tally.n_before
-
-    @property
-    def lacking(self) -> dict[str, int]:
-        """Their missing cells by column, weighted."""
-        return self._rows.table.lacking
-
-    @property
-    def with_added_level(self) -> frozenset[str]:
-        """The columns that have a level for what is missing, which was not declared."""
-        return self._rows.table.with_added_level
 
     def _over_chunks(self, columns: Sequence[int], work: Work[Partial]) -> Partial:
         n_blocks = self._rows.n_blocks

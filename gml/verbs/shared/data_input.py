@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, Unpack
 from gml.counts.counter import Counter, rows_counted
 from gml.counts.memory import MemoryCounter
 from gml.counts.open_count_file import is_counted, open_counts
+from gml.counts.open_rows import open_rows
 from gml.counts.passes import PassCounter
 from gml.counts.recoding import with_declared
 from gml.data.columns import Choice
@@ -48,7 +49,6 @@ from gml.ledger import wants_digest
 from gml.progress import reporter
 from gml.verbs.shared.chosen_methods import score_of_numbers, test_of_numbers
 from gml.verbs.shared.declared_columns import DeclaredColumns
-from gml.verbs.shared.engines import open_rows
 
 if TYPE_CHECKING:
     import pandas as pd
