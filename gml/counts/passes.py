@@ -35,6 +35,7 @@ from gml.counts.batched_tables import BatchedTables
 from gml.counts.counter import Counter
 from gml.counts.exact_moments import Frame, moments_from_sums
 from gml.counts.expanded_moments import ExpandedMoments
+from gml.counts.number_questions import RowsBehind
 from gml.counts.pass_correlations import expanded_in_passes
 from gml.counts.pass_regressions import residuals_in_passes
 from gml.counts.pass_work import (
@@ -307,7 +308,7 @@ def _placed(question: Question, place: Mapping[int, int]) -> Question:
     )
 
 
-class _View(PassCounter):
+class _View(RowsBehind, PassCounter):
     """An engine over some columns of another, which may have other levels.
 
     Where none has, tables are those of the engine within, which keeps them for all.
@@ -328,7 +329,7 @@ class _View(PassCounter):
             max_memory=inner.budget,
         )
         self.kind = inner.kind
-        self._inner = inner
+        self._inner = self._rows_behind = inner
         self._at = list(at)
         self._recodings = recodings
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gml.counts.pass_work import Partial, Work
@@ -51,7 +51,7 @@ class StreamCounter(SettledCounter):
     def _with_repeats(self, found: Dataset | None) -> Dataset | None:
         if found is None or not found.origin or not found.origin.numbers:
             return found
-        repeats = self._rows.uncut_repeats(self._budget // _SHARE_OF_GROUPS)
+        repeats = self.uncut_repeats()
         return replace(found, origin=replace(found.origin, repeats=repeats))
 
     def require_rows(self, what: str) -> Dataset:
@@ -65,23 +65,27 @@ class StreamCounter(SettledCounter):
             )
         return rows
 
-    def row_repeats(self) -> dict[int, int]:
+    def row_repeats(self, names: Sequence[str] | None = None) -> Mapping[int, int]:
         """How many different rows occur how often."""
-        return self._rows.repeats(self._budget // _SHARE_OF_GROUPS)
+        return self._rows.repeats(self._budget // _SHARE_OF_GROUPS, self._at(names))
 
-    def uncut_repeats(self) -> dict[int, int] | None:
+    def uncut_repeats(self, names: Sequence[str] | None = None) -> Mapping[int, int] | None:
         """The same of the table as it was read, if numbers were cut."""
-        return self._rows.uncut_repeats(self._budget // _SHARE_OF_GROUPS)
+        return self._rows.uncut_repeats(self._budget // _SHARE_OF_GROUPS, self._at(names))
 
-    def number_values(self) -> dict[str, NumberValues]:
+    def number_values(self, names: Sequence[str] | None = None) -> dict[str, NumberValues]:
         """The values of columns that hold numbers, or held some before they were cut."""
-        origin, found = self._rows.table.origin, {}
-        for j, variable in enumerate(self.variables):
-            if variable.is_continuous:
-                found[variable.name] = self._rows.numbers(j)
-            elif origin is not None and variable.name in origin.numbers:
-                found[variable.name] = origin.numbers[variable.name]
-        return {name: values for name, values in found.items() if len(values.values)}
+        origin, at = self._rows.table.origin, self._at(names)
+        found = self._rows.numbers([j for j in at if self.variables[j].is_continuous])
+        if origin is not None:
+            found |= origin.numbers
+        wanted = [self.variables[j].name for j in at]
+        return {name: found[name] for name in wanted if name in found and len(found[name].values)}
+
+    def _at(self, names: Sequence[str] | None) -> list[int]:
+        """The positions of columns."""
+        everything = [variable.name for variable in self.variables]
+        return [everything.index(name) for name in (everything if names is None else names)]
 
     def _over_chunks(self, columns: Sequence[int], work: Work[Partial]) -> Partial:
         n_blocks = self._rows.n_blocks

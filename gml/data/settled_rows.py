@@ -142,43 +142,45 @@ class SettledRows:
         )
         return Dataset(self.variables, columns, counts)
 
-    def _all_blocks(self) -> Iterator[Dataset]:
-        everything = range(len(self.variables))
-        return (self.block(k, everything) for k in range(self.n_blocks))
+    def _all_blocks(self, columns: Sequence[int] | None = None) -> Iterator[Dataset]:
+        chosen = range(len(self.variables)) if columns is None else columns
+        return (self.block(k, chosen) for k in range(self.n_blocks))
 
-    def repeats(self, limit: int) -> dict[int, int]:
-        """How many different rows occur how often."""
+    def repeats(self, limit: int, columns: Sequence[int]) -> dict[int, int]:
+        """How many different rows, of some columns, occur how often."""
         return row_multiplicities(
-            lambda: (SomeRows(block.columns, block.weights) for block in self._all_blocks()),
+            lambda: (SomeRows(block.columns, block.weights) for block in self._all_blocks(columns)),
             limit,
             self.spool.file.folder,
         )
 
-    def uncut_repeats(self, limit: int) -> dict[int, int] | None:
+    def uncut_repeats(self, limit: int, columns: Sequence[int]) -> dict[int, int] | None:
         """The same of the table as it was read, before rows were dropped; None if nothing was cut.
 
         Numbers that were cut are as they are.
         """
-        if self.table.origin is None or not self.table.origin.numbers:
+        origin = self.table.origin
+        chosen = {j: self.table.columns[j] for j in columns}
+        if origin is None or not any(c.variable.name in origin.numbers for c in chosen.values()):
             return None
 
         def chunks() -> Iterator[SomeRows]:
             for block in (*self._blocks, *self.spool.dropped):
-                columns = [
-                    column.uncut(self._raw(block, j)) for j, column in enumerate(self.table.columns)
-                ]
-                yield SomeRows(columns, self._weights(block))
+                cells = [column.uncut(self._raw(block, j)) for j, column in chosen.items()]
+                yield SomeRows(cells, self._weights(block))
 
         return row_multiplicities(chunks, limit, self.spool.file.folder)
 
-    def numbers(self, j: int) -> NumberValues:
-        """The different numbers of a column, and how often each occurs."""
-        name = self.table.columns[j].variable.name
-        found = ColumnTally(name, labels_count=False, numbers_count=True)
-        for k in range(self.n_blocks):
-            block = self.block(k, [j])
-            found.see(CsvColumn(NUMBERS, [], block.columns[0]), block.weights, None)
-        return found.numbers(".").counting
+    def numbers(self, columns: Sequence[int]) -> dict[str, NumberValues]:
+        """The different numbers of columns, and how often each occurs; one pass."""
+        found = [
+            ColumnTally(self.table.columns[j].variable.name, labels_count=False, numbers_count=True)
+            for j in columns
+        ]
+        for block in self._all_blocks(columns) if found else ():
+            for tally, cells in zip(found, block.columns, strict=True):
+                tally.see(CsvColumn(NUMBERS, [], cells), block.weights, None)
+        return {tally.name: tally.numbers(".").counting for tally in found}
 
 
 def _cell_bytes(variable: Variable) -> int:

@@ -196,13 +196,47 @@ def test_numbers_that_do_not_fit_leave_the_model_without_training(monkeypatch, s
     counter = streamed(frame, numeric=["x", "y"])
     assert training_behind(counter).rows.n == 300
 
-    def refused(self):
+    def refused(self, names=None):
         raise CannotAnswer("the different numbers of column 'x' would take too much")
 
     monkeypatch.setattr(StreamCounter, "rows", lambda self: None)
     monkeypatch.setattr(StreamCounter, "number_values", refused)
     with pytest.warns(gml.GmlWarning, match="column 'x' .* keeps nothing of its numbers"):
         assert training_behind(counter) is None
+
+
+def test_an_open_stream_keeps_for_models_what_its_path_does(monkeypatch, small_pieces, tmp_path):
+    rng = np.random.default_rng(7)
+    frame = pd.DataFrame(
+        {
+            "a": rng.choice(["u", "v"], 500),
+            "x": rng.integers(0, 9, 500),
+            "y": rng.integers(0, 5, 500) / 2,
+            "other": rng.choice(["p", "q", "r"], 500),
+        }
+    )
+    path = tmp_path / "d.csv"
+    frame.to_csv(path, index=False)
+    reading = {"cut": {"y": [1.0]}, "numeric": ["x"]}
+    expected = training_behind(streamed(path, exclude="other", **reading))
+    monkeypatch.setattr(StreamCounter, "rows", lambda self: None)
+    for_path = training_behind(streamed(path, exclude="other", **reading))
+    some = streamed(path, **reading).select(["a", "x", "y"])
+    other_levels = some.with_levels({"a": ("v", "w", "u")})
+    for found in (for_path, training_behind(some), training_behind(other_levels)):
+        assert found.rows == expected.rows
+        assert found.uncut_rows == expected.uncut_rows is not None
+        assert found.numbers.keys() == expected.numbers.keys() == {"x", "y"}
+        assert [n.written() for n in found.numbers.values()] == [
+            n.written() for n in expected.numbers.values()
+        ]
+    joined = some.recoded({"a": (("both",), np.array([0, 0]))})
+    assert joined.row_repeats() is None and training_behind(joined) is None
+    kept = gml.fit(
+        streamed(path, **reading),
+        gml.Graph.from_edges(["a", "x", "y"], [("a", "-->", "x")], kind="dag"),
+    )
+    assert kept.training is not None and kept.training.rows == expected.rows
 
 
 @pytest.mark.parametrize("limit", [1 << 30, 1 << 14])
