@@ -14,7 +14,7 @@ from typing import overload
 
 from gml.counts.answers import Moments, StratifiedMoments
 from gml.counts.expanded_moments import ExpandedMoments, expanded_moments_of, expanded_numbers
-from gml.counts.questions import Family
+from gml.counts.questions import Family, Question
 from gml.counts.residuals import Residuals, residuals_from_moments, split_parents
 from gml.data.alignment import Recoding, joins_levels
 from gml.data.column_kinds import require_kinds, require_labels
@@ -94,6 +94,10 @@ class NumberQuestions(ABC):
         """
         names = [self.variables[j].name for j in (*columns, *given)]
         raise CannotAnswer(f"{self.where}: {self.kind} has no numbers, so none of {listing(names)}")
+
+    def many_moments(self, questions: Sequence[Question]) -> list[Moments | StratifiedMoments]:
+        """Answer several questions at once, which may be cheaper."""
+        return [self.moments(columns, given) for columns, given in questions]
 
     def constant_numbers(self) -> list[str]:
         """The columns of numbers that have only one."""

@@ -42,7 +42,6 @@ from gml.counts.pass_work import (
     CompleteRows,
     Extremes,
     Partial,
-    Question,
     Ranges,
     Recoded,
     Seen,
@@ -50,7 +49,7 @@ from gml.counts.pass_work import (
     SumsWithin,
     Work,
 )
-from gml.counts.questions import Family, TableSet
+from gml.counts.questions import Family, Question, TableSet
 from gml.counts.residuals import Residuals
 from gml.data.alignment import Recoding, recoded
 from gml.data.column_kinds import require_labels

@@ -208,6 +208,27 @@ def test_reasons_of_insufficient_tests_take_no_pass(asia, name):
     assert engine.passes == without_log.passes
 
 
+def test_reasons_of_tests_within_groups_are_found_at_once():
+    """However many tests are insufficient."""
+    rng = np.random.default_rng(2)
+    columns = {f"x{j}": rng.normal(size=40) for j in range(4)}
+    columns |= {"a": rng.choice(list("pqrstuv"), 40), "b": rng.choice(list("pqrs"), 40)}
+    data = gml.read(pd.DataFrame(columns), numeric=["x0", "x1", "x2", "x3"])
+    engine, memory = SlicedCounter(data, [15]), MemoryCounter(data)
+    triples = [(i, j, (4, 5)) for i in range(4) for j in range(i)]
+    said = []
+    for counter in (engine, memory):
+        test = TESTS["cg"](counter)
+        results = list(test.batch(triples))
+        before = engine.passes
+        said.append(test.reasons(triples, results, 0.05))
+        assert engine.passes - before <= 4
+    assert (
+        said[0] == said[1] == [TESTS["cg"](memory).why_insufficient(*triple) for triple in triples]
+    )
+    assert all("rows needed where a=" in why for why in said[0])
+
+
 @pytest.mark.parametrize("name", ["auto", "fisher-z", "dg"])
 def test_reasons_of_tests_on_numbers_take_no_pass(name):
     x = [1.0, 2.0, 4.0, 3.0, None]
