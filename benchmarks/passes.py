@@ -23,13 +23,13 @@ import numpy as np
 
 from gml.counts.counter import Counter
 from gml.counts.memory import MemoryCounter
-from gml.counts.spooled import SpooledCounter
+from gml.counts.open_stream import stream_of_pieces
 from gml.data.dataset import Dataset, Variable
 from gml.independence.registry import TESTS
 from gml.learners.chowliu import chow_liu
 from gml.learners.hillclimb import hill_climb
 from gml.learners.pc import pc
-from gml.resources import parse_size
+from gml.resources import limited_to, parse_size
 from gml.scores.registry import SCORES
 
 PIECE = 250_000
@@ -52,11 +52,11 @@ def pieces(rows: int, columns: int) -> Iterator[Dataset]:
         yield Dataset(variables, tuple(cells))
 
 
-def engine(kind: str, rows: int, columns: int, max_memory: int) -> Counter:
+def engine(kind: str, rows: int, columns: int) -> Counter:
     """Take the pieces in."""
     drawn = pieces(rows, columns)
-    if kind == "spool":
-        return SpooledCounter(drawn, threads=1, max_memory=max_memory)
+    if kind == "stream":
+        return stream_of_pieces(drawn, threads=1)
     first = next(drawn)
     cells = [np.empty(rows, dtype=np.uint8) for _ in range(columns)]
     at = 0
@@ -74,14 +74,14 @@ LEARNERS = {
 }
 
 
-def run(kind: str, rows: int, columns: int, max_memory: int) -> None:
+def run(kind: str, rows: int, columns: int) -> None:
     """Measure one engine, and print what was found."""
     began = time.process_time()
     for _ in pieces(rows, columns):
         pass
     drawing = time.process_time() - began
     began = time.process_time()
-    counter = engine(kind, rows, columns, max_memory)
+    counter = engine(kind, rows, columns)
     found: dict[str, object] = {"take in": time.process_time() - began - drawing}
     for name, learn in LEARNERS.items():
         began = time.process_time()
@@ -98,21 +98,22 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--columns", type=int, default=40)
     parser.add_argument("--max-memory", type=parse_size, default=parse_size("64M"))
-    parser.add_argument("--engine", choices=["memory", "spool"])
+    parser.add_argument("--engine", choices=["memory", "stream"])
     asked = parser.parse_args()
     if asked.engine:
-        run(asked.engine, asked.rows, asked.columns, asked.max_memory)
+        with limited_to(asked.max_memory):
+            run(asked.engine, asked.rows, asked.columns)
         return
     found = {}
-    for kind in ("memory", "spool"):
+    for kind in ("memory", "stream"):
         command = [sys.executable, __file__, *sys.argv[1:], "--engine", kind]
         done = subprocess.run(command, check=True, capture_output=True, text=True)
         found[kind] = json.loads(done.stdout)
-    print(f"{asked.rows:,} rows, {asked.columns} columns{'':6}memory   spool   ratio")
+    print(f"{asked.rows:,} rows, {asked.columns} columns{'':6}memory  stream   ratio")
     for name in ("take in", *LEARNERS, "peak MiB"):
-        mine, theirs = found["spool"][name], found["memory"][name]
+        mine, theirs = found["stream"][name], found["memory"][name]
         print(f"{name:32}{theirs:10.2f}{mine:8.2f}{mine / theirs:8.2f}")
-    same = all(found["spool"][f"{k} graph"] == found["memory"][f"{k} graph"] for k in LEARNERS)
+    same = all(found["stream"][f"{k} graph"] == found["memory"][f"{k} graph"] for k in LEARNERS)
     print("the graphs are", "equal" if same else "DIFFERENT")
 
 

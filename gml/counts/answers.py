@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.data.dataset import Origin
 from gml.data.row_groups import configurations_at
 
 
@@ -91,3 +92,10 @@ class MissingTreatment(NamedTuple):
     cells: Mapping[str, int]
     na: tuple[str, ...] | None = None
     """The tokens that meant missing, if that is known."""
+
+    @classmethod
+    def of(cls, origin: Origin | None) -> MissingTreatment | None:
+        """Return what is known of a table that was read; None if nothing is."""
+        if origin is None:
+            return None
+        return cls(origin.policy, origin.n, origin.missing, origin.na)

@@ -27,7 +27,7 @@ from gml.counts.answers import (
 )
 from gml.counts.expanded_moments import ExpandedMoments, expanded_labels
 from gml.counts.gaps import Gaps
-from gml.counts.number_questions import NumberQuestions
+from gml.counts.number_questions import NumberQuestions, RowsBehind
 from gml.counts.questions import (
     Family,
     FamilyArray,
@@ -256,11 +256,11 @@ def rows_counted(counter: Counter) -> int | float:
     return counter.in_rows(counter.n)
 
 
-class _Wrapped(Counter):
+class _Wrapped(RowsBehind, Counter):
     """An engine over another, of which it knows whatever the other knows."""
 
     def __init__(self, counter: Counter) -> None:
-        self._counter = counter
+        self._counter = self._rows_behind = counter
         self.kind = counter.kind
         self.can_fork = counter.can_fork
 
@@ -324,6 +324,9 @@ class _Recoded(_Wrapped):
     def rows(self) -> Dataset | None:
         rows = self._counter.rows()
         return None if rows is None else recoded(rows, self._recodings)
+
+    def expect(self, likely: Callable[[], Iterable[TableSet]]) -> None:
+        self._counter.expect(likely)
 
     def moments(self, columns: Sequence[int], given: Sequence[int] = ()) -> Any:
         found = self._counter.moments(columns, given)
@@ -390,9 +393,14 @@ class _Selected(_Wrapped):
         )
 
     def tables(self, sets: Iterable[TableSet]) -> Iterator[Counts]:
-        return self._counter.tables(
-            TableSet(self._inner(axes), self._inner(given)) for axes, given in sets
-        )
+        return self._counter.tables(map(self._inside, sets))
+
+    def expect(self, likely: Callable[[], Iterable[TableSet]]) -> None:
+        self._counter.expect(lambda: map(self._inside, likely()))
+
+    def _inside(self, wanted: TableSet) -> TableSet:
+        """A question as the engine inside understands it."""
+        return TableSet(self._inner(wanted.axes), self._inner(wanted.given))
 
     def _inner(self, columns: Sequence[int]) -> tuple[int, ...]:
         """The positions of columns in the engine inside."""

@@ -105,10 +105,7 @@ class MemoryCounter(Counter):
     @property
     def missing_treatment(self) -> MissingTreatment | None:
         """How missing values were treated when the data were read, if they were read."""
-        origin = self._dataset.origin
-        if origin is None:
-            return None
-        return MissingTreatment(origin.policy, origin.n, origin.missing, origin.na)
+        return MissingTreatment.of(self._dataset.origin)
 
     @property
     def decimal(self) -> str | None:

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import overload
 
 from gml.counts.answers import Moments, StratifiedMoments
 from gml.counts.expanded_moments import ExpandedMoments, expanded_moments_of, expanded_numbers
-from gml.counts.questions import Family
+from gml.counts.questions import Family, Question
 from gml.counts.residuals import Residuals, residuals_from_moments, split_parents
+from gml.data.alignment import Recoding, joins_levels
 from gml.data.column_kinds import require_kinds, require_labels
 from gml.data.dataset import Dataset, Variable
+from gml.data.number_summary import NumberValues
 from gml.errors import CannotAnswer, UsageError, listing
 from gml.name_order import NameOrder
 from gml.parameters import NUMBERS
@@ -57,6 +60,20 @@ class NumberQuestions(ABC):
         """Return the rows that are counted; None if the engine holds none."""
         return None
 
+    # Of the columns named, all by default: what a model keeps of rows that do not fit into memory.
+
+    def row_repeats(self, names: Sequence[str] | None = None) -> Mapping[int, int] | None:
+        """How many different rows occur how often; None if the engine cannot tell."""
+        return None
+
+    def uncut_repeats(self, names: Sequence[str] | None = None) -> Mapping[int, int] | None:
+        """The same of rows as they were read, before numbers were cut; None if none were."""
+        return None
+
+    def number_values(self, names: Sequence[str] | None = None) -> dict[str, NumberValues]:
+        """The values of columns that hold numbers, or held some before they were cut."""
+        return {}
+
     @functools.cached_property
     def order(self) -> NameOrder:
         """The order of the names of the columns."""
@@ -77,6 +94,10 @@ class NumberQuestions(ABC):
         """
         names = [self.variables[j].name for j in (*columns, *given)]
         raise CannotAnswer(f"{self.where}: {self.kind} has no numbers, so none of {listing(names)}")
+
+    def many_moments(self, questions: Sequence[Question]) -> list[Moments | StratifiedMoments]:
+        """Answer several questions at once, which may be cheaper."""
+        return [self.moments(columns, given) for columns, given in questions]
 
     def constant_numbers(self) -> list[str]:
         """The columns of numbers that have only one."""
@@ -125,3 +146,28 @@ class NumberQuestions(ABC):
         """Return the parents of a child of numbers: those that are numbers, and the labels."""
         require_kinds("a regression", (NUMBERS,), [self.variables[child]])
         return split_parents(self.variables, self.order, parents)
+
+
+class RowsBehind(NumberQuestions):
+    """An engine over some columns of another, which may have other levels, for the same rows."""
+
+    _rows_behind: NumberQuestions
+    _recodings: Mapping[str, Recoding] = MappingProxyType({})
+
+    def row_repeats(self, names: Sequence[str] | None = None) -> Mapping[int, int] | None:
+        """How many different rows occur how often; None if the engine cannot tell."""
+        named = self._named(names)
+        if any(joins_levels(self._recodings[name]) for name in named if name in self._recodings):
+            return None
+        return self._rows_behind.row_repeats(named)
+
+    def uncut_repeats(self, names: Sequence[str] | None = None) -> Mapping[int, int] | None:
+        """The same of rows as they were read, before numbers were cut; None if none were."""
+        return self._rows_behind.uncut_repeats(self._named(names))
+
+    def number_values(self, names: Sequence[str] | None = None) -> dict[str, NumberValues]:
+        """The values of columns that hold numbers, or held some before they were cut."""
+        return self._rows_behind.number_values(self._named(names))
+
+    def _named(self, names: Sequence[str] | None) -> Sequence[str]:
+        return [variable.name for variable in self.variables] if names is None else names

@@ -16,6 +16,7 @@ from gml.data.block_file import BlockFile
 from gml.data.coding import build_dataset
 from gml.data.columns import Choice
 from gml.data.dataset import Dataset
+from gml.data.dataset_pieces import WHERE, DatasetPieces
 from gml.data.digests import input_digest
 from gml.data.frames import is_frame
 from gml.data.held_pieces import HeldPieces
@@ -25,6 +26,7 @@ from gml.data.parquet import is_parquet
 from gml.data.problems import NotANumber, TooManyRows
 from gml.data.reading import cells_limit, read_dataset, told_more
 from gml.data.row_spool import RowSpool
+from gml.data.settled_columns import settle_as
 from gml.data.settled_rows import SettledRows, settled
 from gml.data.source import open_source
 from gml.data.table_pieces import TablePieces, open_table
@@ -67,7 +69,7 @@ def open_stream(
             f"{parameter('weights_fractional')} needs to know the sum of all weights beforehand, "
             f"and so the rows in memory, not {parameter('engine', STREAM)}"
         )
-    _require_spool(data, options)
+    _require_spool(options, stays=_stays(data))
     try:
         with _opened(data, options, used) as table:
             table = _treating(table, missing)
@@ -75,6 +77,47 @@ def open_stream(
     except NotANumber as problem:
         raise told_more(problem, data, options, used) from None
     return StreamCounter(rows, threads=threads)
+
+
+def stream_of_pieces(
+    pieces: Iterable[Dataset], options: ReadOptions | None = None, *, threads: int | None = None
+) -> StreamCounter:
+    """Return the engine over the rows of all pieces, of which one at a time is in memory.
+
+    Examples
+    --------
+    >>> import gml
+    >>> with stream_of_pieces(gml.read("sample_data/asia.csv").blocks(1000)) as counter:
+    ...     counter.n
+    5000
+    """
+    folder = None if options is None else options.spool
+    if options is not None:
+        _require_spool(options, stays=False)
+    each = iter(pieces)
+    first = next(each, None)
+    if first is None:
+        raise DataError("a table of no pieces at all")
+    table = DatasetPieces(first)
+    # The pieces were read before, and what is missing in them stays so.
+    treated = ReadOptions(missing="available")
+    names = first.names
+    spool = RowSpool(
+        names,
+        range(len(names)),
+        treated,
+        WHERE,
+        BlockFile(folder),
+        block_bytes=_block_bytes(threads),
+    )
+    try:
+        for piece in chain([first], each):
+            spool.append_columns(table.columns_of(piece), piece.n_rows, piece.weights)
+        found = settle_as(spool.tally, table.variables(), treated, table.origin)
+    except BaseException:
+        spool.file.close()
+        raise
+    return StreamCounter(SettledRows(spool, found), threads=threads)
 
 
 def read_or_stream(
@@ -95,7 +138,7 @@ def read_or_stream(
 
     if options.engine == STREAM:
         return streamed()
-    _require_spool(data, options)
+    _require_spool(options, stays=_stays(data))
     if options.engine == MEMORY or options.weights_fractional is not None or is_frame(data):
         return read_dataset(data, options, used=used)
     if str(data) != "-" and is_parquet(data):
@@ -124,6 +167,10 @@ def _surely_fits(data: str | os.PathLike[str]) -> bool:
 
 def _piece_bytes() -> int:
     return min(_MOST_PIECE, max(_LEAST_PIECE, budget_in_force() // _PIECES_IN_BUDGET))
+
+
+def _block_bytes(threads: int | None) -> int:
+    return budget_in_force() // (_BLOCKS_IN_BUDGET * (threads or available_threads()))
 
 
 def _tell(where: str) -> None:
@@ -167,12 +214,16 @@ def _spooled(
     threads: int | None,
 ) -> SettledRows:
     """Spool what was read already, and the rest; or find what an earlier run has kept."""
-    block_bytes = budget_in_force() // (_BLOCKS_IN_BUDGET * (threads or available_threads()))
     options = table.options
 
     def spool_over(file: BlockFile) -> RowSpool:
         return RowSpool(
-            table.names, table.chosen, options, table.where, file, block_bytes=block_bytes
+            table.names,
+            table.chosen,
+            options,
+            table.where,
+            file,
+            block_bytes=_block_bytes(threads),
         )
 
     if not options.spool_keep:
@@ -202,8 +253,8 @@ def _filled(spool: RowSpool, table: TablePieces, pieces: Iterable[CsvResult]) ->
         for piece in pieces:
             spool.append(piece)
         reporter().note(
-            f"{counted(spool.n_rows, 'row')} in {counted(len(spool.blocks), 'block')} of a file of "
-            f"{format_size(spool.file.size)} in {spool.file.folder}"
+            f"{counted(spool.tally.n_rows, 'row')} in {counted(len(spool.blocks), 'block')} of a "
+            f"file of {format_size(spool.file.size)} in {spool.file.folder}"
         )
         digest = table.digest() if table.options.digest else None
         return settled(spool, digest, table.first_line)
@@ -224,14 +275,18 @@ def _folder(options: ReadOptions) -> str:
     return os.fspath(options.spool or tempfile.gettempdir())
 
 
-def _require_spool(data: Rows, options: ReadOptions) -> None:
+def _require_spool(options: ReadOptions, *, stays: bool) -> None:
     """Refuse options that could not be kept to, however many rows there are."""
     if options.spool is not None and not is_folder(options.spool):
         raise UsageError(f"{parameter('spool')}: no folder {quote(_folder(options))}")
-    stays = not is_frame(data) and str(data) != "-"
-    if stays and is_there(data):
-        stays = is_file(data) or is_folder(data)
     if options.spool_keep and not stays:
         raise UsageError(
             f"{parameter('spool_keep')} is for files, whose hash tells whether they are the same"
         )
+
+
+def _stays(data: Rows) -> bool:
+    """Whether data can be read again, and be the same."""
+    if not isinstance(data, str | os.PathLike) or str(data) == "-":
+        return False
+    return not is_there(data) or is_file(data) or is_folder(data)

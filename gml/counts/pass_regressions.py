@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from gml import kernel
 from gml.counts.exact_moments import Frame
-from gml.counts.pass_work import GroupSums, Question, Regression
-from gml.counts.questions import Family
+from gml.counts.pass_work import GroupSums, Regression
+from gml.counts.questions import Family, Question
 from gml.counts.residuals import (
     Residuals,
     bits_of_numbers,

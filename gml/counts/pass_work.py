@@ -20,6 +20,7 @@ from gml.counts.exact_moments import ExactSums, Frame, complete_rows, strata_of,
 from gml.counts.gaps import Gaps
 from gml.counts.integer_gram import IntegerColumn, IntegerGram, integer_gram, limbs_needed
 from gml.counts.packed_keys import PackedKeys, summed_by_key
+from gml.counts.questions import Question
 from gml.data.alignment import Recoding, recoded
 from gml.data.dataset import Dataset
 
@@ -71,13 +72,6 @@ class CompleteRows(Work[NDArray[np.int64]]):
     def add(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
         """Add the counts."""
         return first + second
-
-
-class Question(NamedTuple):
-    """Columns of numbers, within configurations of labels, if there are any."""
-
-    columns: tuple[int, ...]
-    given: tuple[int, ...] = ()
 
 
 Config = tuple[int, ...]

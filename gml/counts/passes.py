@@ -18,7 +18,7 @@ import dataclasses
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -35,13 +35,13 @@ from gml.counts.batched_tables import BatchedTables
 from gml.counts.counter import Counter
 from gml.counts.exact_moments import Frame, moments_from_sums
 from gml.counts.expanded_moments import ExpandedMoments
+from gml.counts.number_questions import RowsBehind
 from gml.counts.pass_correlations import expanded_in_passes
 from gml.counts.pass_regressions import residuals_in_passes
 from gml.counts.pass_work import (
     CompleteRows,
     Extremes,
     Partial,
-    Question,
     Ranges,
     Recoded,
     Seen,
@@ -49,7 +49,7 @@ from gml.counts.pass_work import (
     SumsWithin,
     Work,
 )
-from gml.counts.questions import Family, TableSet
+from gml.counts.questions import Family, Question, TableSet
 from gml.counts.residuals import Residuals
 from gml.data.alignment import Recoding, recoded
 from gml.data.column_kinds import require_labels
@@ -75,6 +75,8 @@ class RowFacts:
     missing_treatment: MissingTreatment | None = None
     decimal: str | None = None
     where: str = "the rows"
+    extremes: Mapping[int, tuple[float, float]] = field(default_factory=dict)
+    """The least and the largest number of columns, where they are known."""
 
 
 class PassCounter(Counter):
@@ -89,7 +91,7 @@ class PassCounter(Counter):
     def __init__(self, facts: RowFacts, *, max_memory: int | None = None) -> None:
         self.facts = facts
         self._budget = budget_in_force(max_memory)
-        self._ranges: dict[int, tuple[float, float]] = {}
+        self._ranges = dict(facts.extremes)
         self._batched = BatchedTables(
             facts.variables, facts.gaps, self._budget, self._over_chunks, self._require
         )
@@ -272,7 +274,7 @@ class PassCounter(Counter):
         numbers = [j for j, variable in enumerate(self.variables) if variable.is_continuous]
         if not numbers:
             return []
-        if self.missing:
+        if self.missing and any(j not in self._ranges for j in numbers):
             ends = [(found.low, found.high) for (found,) in self.seen_in([[j] for j in numbers])]
         else:
             ends = [(low, high) for low, high in self.whole_ranges(numbers).T.tolist()]
@@ -305,7 +307,7 @@ def _placed(question: Question, place: Mapping[int, int]) -> Question:
     )
 
 
-class _View(PassCounter):
+class _View(RowsBehind, PassCounter):
     """An engine over some columns of another, which may have other levels.
 
     Where none has, tables are those of the engine within, which keeps them for all.
@@ -320,11 +322,13 @@ class _View(PassCounter):
             Variable(v.name, recodings[v.name][0]) if v.name in recodings else v for v in variables
         )
         gaps = tuple(known.gaps[j] for j in at)
+        extremes = {k: known.extremes[j] for k, j in enumerate(at) if j in known.extremes}
         super().__init__(
-            dataclasses.replace(known, variables=new, gaps=gaps), max_memory=inner.budget
+            dataclasses.replace(known, variables=new, gaps=gaps, extremes=extremes),
+            max_memory=inner.budget,
         )
         self.kind = inner.kind
-        self._inner = inner
+        self._inner = self._rows_behind = inner
         self._at = list(at)
         self._recodings = recodings
 

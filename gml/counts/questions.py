@@ -18,6 +18,13 @@ class TableSet(NamedTuple):
     given: tuple[int, ...] = ()
 
 
+class Question(NamedTuple):
+    """Moments to find: of columns of numbers, within configurations of labels, if there are any."""
+
+    columns: tuple[int, ...]
+    given: tuple[int, ...] = ()
+
+
 Family = tuple[int, tuple[int, ...]]
 """A child and its parents."""
 

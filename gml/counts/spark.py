@@ -20,9 +20,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from gml.counts.answers import MissingTreatment
 from gml.counts.pass_work import Partial, Work
-from gml.counts.passes import PassCounter, RowFacts
+from gml.counts.settled_counter import SettledCounter
 from gml.counts.spark_answers import PieceWork, Total, answer_of
 from gml.counts.spark_rows import (
     N_ROWS,
@@ -38,21 +37,21 @@ from gml.counts.spark_rows import (
 from gml.counts.spark_session import job, require_same_gml
 from gml.counts.spark_source import SparkSource, open_source
 from gml.data.chosen_cuts import refuse_cuts_by_others
+from gml.data.column_tally import BYTES_PER_NUMBER
 from gml.data.columns import Choice
 from gml.data.dataset import Dataset, Variable
 from gml.data.missing import why_no_rows
 from gml.data.options import ReadOptions
-from gml.data.piece_facts import PieceColumns, Survey, TableFacts, bits_of_weights, sum_of_weights
-from gml.data.settled_columns import IN_PIECES, SettledTable, settle
+from gml.data.piece_weights import bits_of_weights, sum_of_weights
+from gml.data.settled_columns import SettledTable
+from gml.data.table_tally import TableTally
+from gml.data.tallied_pieces import IN_PIECES, PieceCoder, PieceColumns, PieceTallies
 from gml.errors import CannotAnswer, DataError, counted
 from gml.progress import reporter
 from gml.resources import budget_in_force
 
-# What the different numbers of a column that is to be cut take while they are merged.
-_BYTES_PER_VALUE = 64
 
-
-class SparkCounter(PassCounter):
+class SparkCounter(SettledCounter):
     """Counts rows that Spark holds; `open_spark` makes one."""
 
     kind = "Spark"
@@ -61,44 +60,23 @@ class SparkCounter(PassCounter):
         self,
         session: Any,
         coded: Any,
-        facts: RowFacts,
+        table: SettledTable,
         n_parts: int,
+        where: str,
         *,
-        with_added_level: frozenset[str] = frozenset(),
+        unit: float = 1.0,
     ) -> None:
-        """Take a table of coded pieces, which is cached, and has so many partitions with rows.
-
-        Some columns may have a level for what is missing, which was not declared.
-        """
-        super().__init__(facts)
+        """Take a table of coded pieces, which is cached, and has so many partitions with rows."""
+        super().__init__(table, where, unit=unit)
         self._session, self._coded, self._n_parts = session, coded, n_parts
-        self.with_added_level = with_added_level
         self.n_jobs = 0
         # Whoever opened the engine may not close it.
         self._release = weakref.finalize(self, _unpersist, coded)
         self._release.atexit = False
 
-    def __enter__(self) -> SparkCounter:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
     def close(self) -> None:
         """Let Spark forget the codes."""
         self._release()
-
-    @property
-    def n_before(self) -> int:
-        """Rows before those with missing values were treated, weighted."""
-        assert self.missing_treatment is not None
-        return self.missing_treatment.rows
-
-    @property
-    def lacking(self) -> dict[str, int]:
-        """Their missing cells by column, weighted."""
-        assert self.missing_treatment is not None
-        return dict(self.missing_treatment.cells)
 
     def _over_chunks(self, columns: Sequence[int], work: Work[Partial]) -> Partial:
         variables = tuple(self.variables[j] for j in columns)
@@ -144,17 +122,18 @@ class _CountPieces:
 
 
 @dataclass(frozen=True)
-class _SurveyPieces:
-    """Finds the facts of piece k of a batch of pieces as they were read."""
+class _TallyPieces:
+    """Finds what is known of piece k of a batch of pieces as they were read."""
 
-    survey: Survey
+    tallies: PieceTallies
     where: str
 
-    def __call__(self, batch: Any, k: int) -> TableFacts:
-        piece = piece_of(batch, k, len(self.survey.columns))
-        if self.survey.options.weights is not None:
-            sum_of_weights(piece, self.survey.options, self.where)
-        return self.survey.of(piece)
+    def __call__(self, batch: Any, k: int) -> TableTally:
+        piece = piece_of(batch, k, len(self.tallies.columns))
+        if self.tallies.options.weights is not None:
+            assert piece.weights is not None
+            sum_of_weights(piece.weights, self.tallies.options, self.where)
+        return self.tallies.of(piece)
 
 
 @dataclass(frozen=True)
@@ -165,7 +144,9 @@ class _SumWeights:
     where: str
 
     def __call__(self, batch: Any, k: int) -> Fraction:
-        return sum_of_weights(piece_of(batch, k, 0), self.options, self.where)
+        weights = piece_of(batch, k, 0).weights
+        assert weights is not None
+        return sum_of_weights(weights, self.options, self.where)
 
 
 def _add_fractions(first: Fraction, second: Fraction) -> Fraction:
@@ -176,13 +157,13 @@ def _add_fractions(first: Fraction, second: Fraction) -> Fraction:
 class _CodePieces:
     """Gives the pieces of a partition the levels of the whole; Spark calls it."""
 
-    settled: SettledTable
+    coder: PieceCoder
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         for batch in batches:
             for k in range(batch.num_rows):
-                piece: PieceColumns = piece_of(batch, k, len(self.settled.coders))
-                columns, weights, n_rows = self.settled.coded(piece)
+                piece: PieceColumns = piece_of(batch, k, len(self.coder.columns))
+                columns, weights, n_rows = self.coder.coded(piece)
                 yield stored(columns, weights, n_rows)
 
 
@@ -196,22 +177,22 @@ def open_spark(data: Any, options: ReadOptions, *, used: Choice | None = None) -
     require_same_gml(session)
     with ExitStack() as whole:
         try:
-            pieces, survey, facts = _surveyed(source)
+            pieces, tallies, found = _tallied(source)
         except QuoteOpen:
             reporter().note(f"{where}: line breaks within quotes; one task reads each file")
             whole.enter_context(source.whole_files())
-            pieces, survey, facts = _surveyed(source)
+            pieces, tallies, found = _tallied(source)
         try:
-            if facts.answer is None or facts.answer.n_rows == 0:
+            if found.answer is None or found.answer.rows_weighed == 0:
                 weighted = options.weights_column is not None
                 raise CannotAnswer(f"{where}: {why_no_rows(where, weighted=weighted)}")
-            settled = settle(facts.answer, survey, where)
-            return _coded(source, pieces, settled, facts.n_parts)
+            table = tallies.settled(found.answer, where)
+            return _coded(source, pieces, tallies, table, found.n_parts)
         finally:
             _unpersist(pieces)
 
 
-def _surveyed(source: SparkSource) -> tuple[Any, Survey, Total]:
+def _tallied(source: SparkSource) -> tuple[Any, PieceTallies, Total]:
     """Read all pieces, and find out what is known of them; they are cached."""
     reading = source.reading
     options, where = reading.options, reading.where
@@ -227,8 +208,8 @@ def _surveyed(source: SparkSource) -> tuple[Any, Survey, Total]:
                 summing = PieceWork(_SumWeights(options, where), _add_fractions)
                 total = answer_of(pieces, summing, None)
             bits = bits_of_weights(total.answer or Fraction(0), options, where)
-        most = budget_in_force() // (_BYTES_PER_VALUE * max(1, n_columns))
-        survey = Survey(
+        most = budget_in_force() // (BYTES_PER_NUMBER * max(1, n_columns))
+        tallies = PieceTallies(
             [reading.names[j] for j in reading.chosen],
             [reading.specs[j] for j in reading.chosen],
             options,
@@ -236,15 +217,15 @@ def _surveyed(source: SparkSource) -> tuple[Any, Survey, Total]:
             most,
         )
         with job(source.session, f"{where}: reading"):
-            work = PieceWork(_SurveyPieces(survey, where), survey.add)
-            facts = answer_of(pieces, work, None)
-        if options.weights is not None and facts.answer is not None:
-            bits_of_weights(Fraction(facts.answer.n), options, where)
+            work = PieceWork(_TallyPieces(tallies, where), tallies.add)
+            found = answer_of(pieces, work, None)
+        if options.weights is not None and found.answer is not None:
+            bits_of_weights(Fraction(found.answer.n_before), options, where)
     except BaseException:
         # An interrupt too: the session may outlive it, and what it caches with it.
         _unpersist(pieces)
         raise
-    return pieces, survey, facts
+    return pieces, tallies, found
 
 
 def _storage_level() -> Any:
@@ -253,33 +234,16 @@ def _storage_level() -> Any:
     return StorageLevel.MEMORY_AND_DISK
 
 
-def _coded(source: SparkSource, pieces: Any, settled: SettledTable, n_parts: int) -> SparkCounter:
+def _coded(
+    source: SparkSource, pieces: Any, tallies: PieceTallies, table: SettledTable, n_parts: int
+) -> SparkCounter:
     """Code all pieces, cache them, and return the engine over them."""
-    options, where = source.reading.options, source.reading.where
-    n_columns = len(settled.coders)
+    where = source.reading.where
     with job(source.session, where):
-        coded = pieces.mapInArrow(_CodePieces(settled), pieces_schema(n_columns))
+        coding = _CodePieces(tallies.coder(table, where))
+        coded = pieces.mapInArrow(coding, pieces_schema(len(table.columns)))
         coded = coded.persist(_storage_level())
-    facts = RowFacts(
-        settled.variables,
-        settled.n,
-        settled.n_rows,
-        settled.gaps,
-        settled.unit,
-        None,
-        MissingTreatment(
-            options.missing, settled.n_before, dict(settled.missing), options.na_tokens
-        ),
-        options.decimal,
-        where,
-    )
-    counter = SparkCounter(
-        source.session,
-        coded,
-        facts,
-        n_parts,
-        with_added_level=settled.with_added_level,
-    )
+    counter = SparkCounter(source.session, coded, table, n_parts, where, unit=2.0**-tallies.bits)
     try:
         with job(source.session, f"{where}: coding"):
             coded.select(N_ROWS).agg({N_ROWS: "sum"}).toArrow()
@@ -287,7 +251,7 @@ def _coded(source: SparkSource, pieces: Any, settled: SettledTable, n_parts: int
         counter.close()
         raise
     reporter().note(
-        f"Spark {source.session.version}: codes of {counted(settled.n_rows, 'row')} in "
+        f"Spark {source.session.version}: codes of {counted(table.tally.n_rows, 'row')} in "
         f"{counted(n_parts, 'partition')}"
     )
     return counter

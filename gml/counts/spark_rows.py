@@ -25,9 +25,9 @@ from gml.data.header import read_header
 from gml.data.options import ReadOptions
 from gml.data.parquet import kind_of_values
 from gml.data.parquet_column import ColumnBuilder, Room
-from gml.data.piece_facts import PieceColumns
 from gml.data.problems import explain_problem
 from gml.data.reading import text_dialect
+from gml.data.tallied_pieces import PieceColumns
 from gml.errors import DataError, GmlError, listing, parameter
 from gml.kernel.layout import UNTERMINATED, ColumnSpec, CsvColumn, CsvProblem
 from gml.resources import budget_in_force, limited_to

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from gml.counts.answers import MissingTreatment
 from gml.counts.pass_work import Partial, Work
-from gml.counts.passes import PassCounter, RowFacts
+from gml.counts.settled_counter import SettledCounter
 from gml.data.dataset import Dataset
 from gml.data.number_summary import NumberValues
 from gml.data.settled_rows import SettledRows
@@ -21,39 +20,16 @@ from gml.resources import available_threads, format_size
 _SHARE_OF_ROWS, _SHARE_OF_GROUPS = 2, 4
 
 
-class StreamCounter(PassCounter):
+class StreamCounter(SettledCounter):
     """Counts rows that may be too many for memory, as `open_stream` finds them."""
 
     kind = "a stream"
 
-    def __init__(
-        self, rows: SettledRows, *, threads: int | None = None, max_memory: int | None = None
-    ) -> None:
-        origin = rows.origin
-        super().__init__(
-            RowFacts(
-                rows.variables,
-                rows.n,
-                rows.n_rows,
-                rows.gaps,
-                digest=rows.digest,
-                missing_treatment=MissingTreatment(
-                    origin.policy, origin.n, origin.missing, origin.na
-                ),
-                decimal=origin.decimal,
-                where=rows.spool.where,
-            ),
-            max_memory=max_memory,
-        )
+    def __init__(self, rows: SettledRows, *, threads: int | None = None) -> None:
+        super().__init__(rows.table, rows.spool.where, digest=rows.digest)
         self._rows = rows
         self._threads = threads or available_threads()
         self._passes = 0
-
-    def __enter__(self) -> StreamCounter:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Give the room on the disk back."""
@@ -75,7 +51,7 @@ class StreamCounter(PassCounter):
     def _with_repeats(self, found: Dataset | None) -> Dataset | None:
         if found is None or not found.origin or not found.origin.numbers:
             return found
-        repeats = self._rows.uncut_repeats(self._budget // _SHARE_OF_GROUPS)
+        repeats = self.uncut_repeats()
         return replace(found, origin=replace(found.origin, repeats=repeats))
 
     def require_rows(self, what: str) -> Dataset:
@@ -89,42 +65,27 @@ class StreamCounter(PassCounter):
             )
         return rows
 
-    def row_repeats(self) -> dict[int, int]:
+    def row_repeats(self, names: Sequence[str] | None = None) -> Mapping[int, int]:
         """How many different rows occur how often."""
-        return self._rows.repeats(self._budget // _SHARE_OF_GROUPS)
+        return self._rows.repeats(self._budget // _SHARE_OF_GROUPS, self._at(names))
 
-    def uncut_repeats(self) -> dict[int, int] | None:
+    def uncut_repeats(self, names: Sequence[str] | None = None) -> Mapping[int, int] | None:
         """The same of the table as it was read, if numbers were cut."""
-        return self._rows.uncut_repeats(self._budget // _SHARE_OF_GROUPS)
+        return self._rows.uncut_repeats(self._budget // _SHARE_OF_GROUPS, self._at(names))
 
-    def number_values(self) -> dict[str, NumberValues]:
+    def number_values(self, names: Sequence[str] | None = None) -> dict[str, NumberValues]:
         """The values of columns that hold numbers, or held some before they were cut."""
-        found = {}
-        for j, variable in enumerate(self.variables):
-            if variable.is_continuous:
-                found[variable.name] = self._rows.numbers(j)
-            elif variable.name in self._rows.origin.numbers:
-                found[variable.name] = self._rows.origin.numbers[variable.name]
-        return {name: values for name, values in found.items() if len(values.values)}
+        origin, at = self._rows.table.origin, self._at(names)
+        found = self._rows.numbers([j for j in at if self.variables[j].is_continuous])
+        if origin is not None:
+            found |= origin.numbers
+        wanted = [self.variables[j].name for j in at]
+        return {name: found[name] for name in wanted if name in found and len(found[name].values)}
 
-    @property
-    def n_before(self) -> int:
-        """Rows before those with missing values were treated, weighted."""
-        return self._rows.origin.n
-
-    @property
-    def lacking(self) -> dict[str, int]:
-        """Their missing cells by column, weighted."""
-        return self._rows.lacking
-
-    @property
-    def with_added_level(self) -> frozenset[str]:
-        """The columns that have a level for what is missing, which was not declared."""
-        return self._rows.with_added_level
-
-    def constant_numbers(self) -> list[str]:
-        """The columns of numbers that have only one."""
-        return self._rows.constants()
+    def _at(self, names: Sequence[str] | None) -> list[int]:
+        """The positions of columns."""
+        everything = [variable.name for variable in self.variables]
+        return [everything.index(name) for name in (everything if names is None else names)]
 
     def _over_chunks(self, columns: Sequence[int], work: Work[Partial]) -> Partial:
         n_blocks = self._rows.n_blocks

@@ -93,6 +93,12 @@ def recodings_to(
     return found
 
 
+def joins_levels(recoding: Recoding) -> bool:
+    """Whether two levels of a column become one."""
+    codes = recoding[1]
+    return len(np.unique(codes)) < len(codes)
+
+
 def recoded(data: Dataset, recodings: Mapping[str, Recoding]) -> Dataset:
     """Give columns other levels, in which some of their own may be joined.
 

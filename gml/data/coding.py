@@ -187,10 +187,7 @@ class _Cells:
 
     def numbers(self, decimal: str) -> NumberCounts:
         if self.kind == NUMBERS:
-            present = ~np.isnan(self._cells)
-            values, inverse = np.unique(self._cells[present], return_inverse=True)
-            times = None if self._weights is None else self._weights[present]
-            return NumberCounts(values, group_sums(inverse.reshape(-1), len(values), times))
+            return NumberCounts.of_cells(self._cells, self._weights)
         size = max(len(self.labels), int(self._cells.max(initial=0)) + 1)
         times = group_sums(self._cells, size, self._weights)[: len(self.labels)]
         return NumberCounts.of_labels(self.labels, self.occurs(), times, decimal)

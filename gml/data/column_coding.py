@@ -1,11 +1,12 @@
 """How the cells of a column become codes: which levels it has, in which order, where it is cut.
 
-All that is asked of the cells is what occurs in them and how often (`Seen`), so that it does not
-matter whether they are in memory or were counted while they passed by.
+All that is asked of the cells is what occurs in them and how often (`Occurrences`), so that it does
+not matter whether they are in memory or were counted while they passed by.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -18,6 +19,7 @@ from gml.data.levels import order_levels
 from gml.data.number_summary import NumberValues, numbers_of_labels
 from gml.data.options import ReadOptions
 from gml.data.problems import undeclared
+from gml.data.row_groups import group_sums
 from gml.errors import DataError, quote
 from gml.kernel.layout import NUMBERS
 
@@ -29,16 +31,37 @@ class NumberCounts(NamedTuple):
     counts: NDArray[np.int64]
 
     @classmethod
+    def of_cells(cls, cells: NDArray[np.float64], times: NDArray[np.int64] | None) -> NumberCounts:
+        """The numbers of cells, which count so many times; NaN is none."""
+        present = ~np.isnan(cells)
+        values, inverse = np.unique(cells[present], return_inverse=True)
+        times = None if times is None else times[present]
+        return cls(values, group_sums(inverse.reshape(-1), len(values), times))
+
+    @classmethod
+    def merged(cls, parts: Sequence[NumberCounts]) -> NumberCounts:
+        """Add up how often numbers occur.
+
+        Examples
+        --------
+        >>> one = NumberCounts(np.array([1.0, 3.0]), np.array([2, 1]))
+        >>> NumberCounts.merged([one, one]).counts.tolist()
+        [4, 2]
+        """
+        if len(parts) == 1:
+            return parts[0]
+        return cls.of_cells(
+            np.concatenate([part.values for part in parts]),
+            np.concatenate([part.counts for part in parts]),
+        )
+
+    @classmethod
     def of_labels(
         cls, labels: list[str], occurs: NDArray[np.bool_], times: NDArray[np.int64], decimal: str
     ) -> NumberCounts:
         """The numbers that labels spell, of those that occur."""
         numbers = numbers_of_labels(labels, decimal)[:-1]
-        there = occurs & ~np.isnan(numbers)
-        values, inverse = np.unique(numbers[there], return_inverse=True)
-        counts = np.zeros(len(values), dtype=np.int64)
-        np.add.at(counts, inverse.reshape(-1), times[there])
-        return cls(values, counts)
+        return cls.of_cells(numbers[occurs], times[occurs])
 
     @property
     def counting(self) -> NumberValues:
@@ -47,7 +70,7 @@ class NumberCounts(NamedTuple):
         return NumberValues(self.values[there], self.counts[there])
 
 
-class Seen(Protocol):
+class Occurrences(Protocol):
     """What occurs in the cells of a column."""
 
     kind: int
@@ -98,7 +121,7 @@ class Coding(NamedTuple):
 
 
 def coding_of(
-    name: str, seen: Seen, options: ReadOptions, settled: Binning | None, where: str
+    name: str, seen: Occurrences, options: ReadOptions, settled: Binning | None, where: str
 ) -> Coding:
     """Return how to code a column."""
     if name in options.maybe_numbers and seen.kind != NUMBERS:
@@ -123,7 +146,7 @@ def coding_of(
 
 
 def _in_intervals(
-    name: str, seen: Seen, declared: tuple[str, ...], options: ReadOptions, where: str
+    name: str, seen: Occurrences, declared: tuple[str, ...], options: ReadOptions, where: str
 ) -> Coding:
     """Code a column whose cells name intervals, or are numbers that lie in them.
 
@@ -156,7 +179,7 @@ def _in_intervals(
     return Coding(levels, lookup, intervals.cuts, of_place, numbers=numbers.counting)
 
 
-def _cut(seen: Seen, binning: Binning, decimal: str) -> Coding:
+def _cut(seen: Occurrences, binning: Binning, decimal: str) -> Coding:
     values, counts = seen.numbers(decimal)
     there = counts > 0
     cuts = binning.cut_points(values[there], counts[there])

@@ -21,8 +21,9 @@ from typing import Any
 
 from gml import __version__
 from gml.data.block_file import BlockFile, Stored
+from gml.data.column_tally import counts_labels, counts_numbers
 from gml.data.columns import column_specs
-from gml.data.row_spool import Block, RowSpool, counts_cells
+from gml.data.row_spool import Block, RowSpool
 from gml.data.table_pieces import TablePieces
 from gml.errors import CannotAnswer
 
@@ -41,7 +42,10 @@ def kept_path(folder: str, digest: str, table: TablePieces) -> Path:
         list(table.names),
         list(table.chosen),
         column_specs(table.names, table.chosen, options),
-        [counts_cells(table.names[j], options) for j in table.chosen],
+        [
+            (counts_labels(table.names[j], options), counts_numbers(table.names[j], options))
+            for j in table.chosen
+        ],
         sorted(options.na_tokens),
         (options.delimiter, options.decimal, options.encoding),
         (options.missing, options.weights_column),
@@ -54,8 +58,8 @@ def write_facts(spool: RowSpool) -> None:
     """End a file with what is known of its rows."""
     facts = json.dumps(
         {
-            "counters": spool.counters,
-            "tallies": [tally.state(spool.file) for tally in spool.tallies],
+            "tally": spool.tally.state(spool.file),
+            "lines": spool.lines,
             "blocks": spool.blocks,
             "dropped": spool.dropped,
         }
@@ -91,14 +95,13 @@ def reopened(path: Path, spool_over: Callable[[BlockFile], RowSpool]) -> RowSpoo
 
 def _filled(spool: RowSpool, facts: Any) -> RowSpool:
     """Give a spool the rows of its file, all of which are compared with their checksums."""
-    spool.counters = facts["counters"]
+    spool.lines = facts["lines"]
     spool.blocks = [_block(block) for block in facts["blocks"]]
     spool.dropped = [_block(block) for block in facts["dropped"]]
     for block in (*spool.blocks, *spool.dropped):
         for stored in (*block.columns, *([block.weights] if block.weights else ())):
             spool.file.read(stored, block.n_rows)
-    for tally, state in zip(spool.tallies, facts["tallies"], strict=True):
-        tally.restore(state, spool.file)
+    spool.tally.restore(facts["tally"], spool.file)
     return spool
 
 

@@ -9,147 +9,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.data.chosen_cuts import way_to_cut
-from gml.data.coding import cuts_of, free_levels, numbers_behind, warn_of_codings
-from gml.data.column_coding import Coding, coding_of
 from gml.data.column_tally import ColumnTally
-from gml.data.dataset import (
-    Dataset,
-    Origin,
-    Variable,
-    code_type,
-    require_countable,
-)
-from gml.data.discretize import BY_OTHERS
-from gml.data.identifiers import refuse_identifiers
-from gml.data.label_warnings import tell_levels_without_weight
-from gml.data.levels import NA_LEVEL
-from gml.data.missing import (
-    levels_with_gaps,
-    numbers_have_no_level,
-    refused_gaps,
-    tell_dropped,
-)
+from gml.data.dataset import Dataset, Variable, code_type, require_countable
 from gml.data.number_summary import NumberValues
-from gml.data.options import STREAM, ReadOptions
+from gml.data.options import STREAM
 from gml.data.row_groups import comparable, row_bytes
 from gml.data.row_multiplicities import DistinctRows, SomeRows, row_multiplicities
 from gml.data.row_spool import Block, RowSpool
-from gml.data.settled_cells import SettledColumn
-from gml.errors import CannotAnswer, listing, parameter
+from gml.data.settled_columns import SettledTable, settle
+from gml.errors import parameter
 from gml.kernel.layout import NUMBERS, CsvColumn
 
 
 def settled(spool: RowSpool, digest: str | None, first_line: int | None = None) -> SettledRows:
     """Decide what takes all rows; what is wrong with them is refused as for rows in memory."""
-    options, where = spool.options, spool.where
-    columns = [CsvColumn(tally.kind, tally.labels, None) for tally in spool.tallies]
-    require_countable(spool.n_before, where)
-    refuse_identifiers(columns, spool.names, range(len(columns)), options, where)
-    _refuse_cuts_by_others(spool)
-    codings = {
-        tally.name: coding_of(tally.name, tally, options, None, where) for tally in spool.tallies
-    }
-    variables = [Variable(name, found.levels) for name, found in codings.items()]
-    warn_of_codings(codings, options)
-    if spool.rows_weighed < spool.rows_read:
-        unseen = {t.name: _unseen(t, codings[t.name], options) for t in spool.tallies}
-        tell_levels_without_weight(unseen, free_levels(variables, options))
-    origin = Origin(
-        spool.n_before,
-        {tally.name: n for tally in spool.tallies if (n := _lacking(tally, codings, options))},
-        cuts_of(codings),
-        options.missing,
-        numbers_behind(codings),
-        options.na_tokens,
-        options.decimal,
-    )
-    variables = _treated(spool, variables)
-    columns_of = [
-        SettledColumn(variable, codings[tally.name], tally, options)
-        for variable, tally in zip(variables, spool.tallies, strict=True)
-    ]
-    on_lines = first_line is not None and spool.lines == spool.n_rows == spool.rows_read
-    return SettledRows(
-        spool,
-        tuple(variables),
-        columns_of,
-        origin,
-        digest,
-        first_line if on_lines else None,
-        # A level of their own is no gap.
-        tuple(tally.has_gaps and options.missing != "level" for tally in spool.tallies),
-    )
-
-
-def _refuse_cuts_by_others(spool: RowSpool) -> None:
-    found = [
-        tally.name
-        for tally in spool.tallies
-        if (how := way_to_cut(tally.name, tally.kind, tally.labels, spool.options)) is not None
-        and how.method in BY_OTHERS
-    ]
-    if found:
-        raise CannotAnswer(
-            f"{spool.where}: to cut {listing(found)} by other columns takes the rows in memory; "
-            f"give the cut points ({parameter('cut')}), or cut at quantiles or widths, where rows "
-            f"are read in passes ({parameter('engine', STREAM)})"
-        )
-
-
-def _unseen(tally: ColumnTally, coding: Coding, options: ReadOptions) -> list[str]:
-    """The levels that no row has that does not weigh 0."""
-    if coding.levels is None:
-        return []
-    seen = np.zeros(len(coding.levels), dtype=bool)
-    if tally.kind == NUMBERS:
-        assert coding.edges is not None and coding.of_place is not None
-        values, counts = tally.numbers(options.decimal)
-        places = np.searchsorted(coding.edges, values[counts > 0], side="right")
-        seen[coding.of_place[places]] = True
-    else:
-        codes = np.flatnonzero(tally.kept())
-        seen[codes if coding.of_label is None else coding.of_label[codes]] = True
-    return [level for level, is_seen in zip(coding.levels, seen, strict=True) if not is_seen]
-
-
-def _lacking(tally: ColumnTally, codings: dict[str, Coding], options: ReadOptions) -> int:
-    """The missing cells of a column, weighted; a cell that says NA is one if that is a level."""
-    levels = codings[tally.name].levels or ()
-    is_level = options.missing == "level" and NA_LEVEL in levels
-    if not is_level or NA_LEVEL not in options.na_tokens or NA_LEVEL not in tally.labels:
-        return tally.lacking
-    code, times = tally.labels.index(NA_LEVEL), tally.times()
-    return tally.lacking + (int(times[code]) if code < len(times) else 0)
-
-
-def _treated(spool: RowSpool, variables: list[Variable]) -> list[Variable]:
-    """Treat missing values as the options say, or refuse them."""
-    options = spool.options
-    lacking = {tally.name: tally.lacking_rows for tally in spool.tallies if tally.lacking_rows}
-    numbers = [v.name for v in variables if v.is_continuous and v.name in lacking]
-    if options.missing == "level" and numbers:
-        raise numbers_have_no_level(numbers)
-    if options.missing == "level":
-        declared = {*options.levels.levels, *options.levels.intervals}
-        return [
-            Variable(v.name, levels_with_gaps(v, declared=v.name in declared))
-            if v.name in lacking
-            else v
-            for v in variables
-        ]
-    if options.missing == "error" and lacking:
-        raise refused_gaps(
-            lacking,
-            spool.where,
-            numbers,
-            offer_available=options.offer_available,
-            offer_em=options.offer_em,
-        )
-    if options.missing == "drop" and (lacking or spool.unweighed):
-        unweighed = {str(options.weights_column): spool.unweighed} if spool.unweighed else {}
-        tell_dropped(spool.n_dropped, spool.rows_weighed, {**lacking, **unweighed})
-    return variables
+    tally = spool.tally
+    require_countable(tally.n_before, spool.where)
+    in_passes = f"rows are read in passes ({parameter('engine', STREAM)})"
+    table = settle(tally, spool.options, spool.where, in_passes)
+    on_lines = spool.lines == tally.n_rows == tally.rows_read
+    return SettledRows(spool, table, digest, first_line if on_lines else None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,13 +36,9 @@ class SettledRows:
     """Blocks of rows; several threads may ask for them."""
 
     spool: RowSpool
-    variables: tuple[Variable, ...]
-    _columns: list[SettledColumn]
-    origin: Origin
-    digest: str | None
-    first_line: int | None
-    gaps: tuple[bool, ...]
-    """Whether each column has a missing value in a row that counts."""
+    table: SettledTable
+    digest: str | None = None
+    first_line: int | None = None
     _blocks: list[Block] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -171,14 +46,14 @@ class SettledRows:
         object.__setattr__(self, "_blocks", blocks)
 
     @property
-    def n(self) -> int:
-        """Number of rows, weighted."""
-        return self.spool.n
+    def variables(self) -> tuple[Variable, ...]:
+        """The columns."""
+        return self.table.variables
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return self.spool.n_rows
+        return self.table.tally.n_rows
 
     @property
     def n_blocks(self) -> int:
@@ -186,30 +61,16 @@ class SettledRows:
         return len(self._blocks)
 
     @property
-    def with_added_level(self) -> frozenset[str]:
-        """The columns that have a level for what is missing, which was not declared."""
-        return frozenset(
-            variable.name
-            for variable, column in zip(self.variables, self._columns, strict=True)
-            if column.levels_read != variable.levels
-        )
-
-    @property
-    def lacking(self) -> dict[str, int]:
-        """The missing cells of columns that have some, weighted."""
-        return {tally.name: tally.lacking for tally in self.spool.tallies if tally.lacking}
-
-    @property
     def is_weighted(self) -> bool:
         """Whether rows have weights."""
-        return self.spool.options.weights_column is not None
+        return self.spool.is_weighted
 
     def block(self, k: int, columns: Sequence[int]) -> Dataset:
         """Return some columns of a block."""
         block = self._blocks[k]
         return Dataset(
-            tuple(self.variables[j] for j in columns),
-            tuple(self._columns[j].cells(self._raw(block, j)) for j in columns),
+            tuple(self.table.columns[j].variable for j in columns),
+            tuple(self.table.columns[j].cells(self._raw(block, j)) for j in columns),
             self._weights(block),
         )
 
@@ -243,7 +104,9 @@ class SettledRows:
             rows = self._as_they_stand() if fits else self._distinct(limit // 2)
         if rows is None:
             return None
-        return replace(rows, digest=self.digest, first_line=self.first_line, origin=self.origin)
+        return replace(
+            rows, digest=self.digest, first_line=self.first_line, origin=self.table.origin
+        )
 
     def _as_they_stand(self) -> Dataset:
         columns = [
@@ -279,50 +142,45 @@ class SettledRows:
         )
         return Dataset(self.variables, columns, counts)
 
-    def _all_blocks(self) -> Iterator[Dataset]:
-        everything = range(len(self.variables))
-        return (self.block(k, everything) for k in range(self.n_blocks))
+    def _all_blocks(self, columns: Sequence[int] | None = None) -> Iterator[Dataset]:
+        chosen = range(len(self.variables)) if columns is None else columns
+        return (self.block(k, chosen) for k in range(self.n_blocks))
 
-    def repeats(self, limit: int) -> dict[int, int]:
-        """How many different rows occur how often."""
+    def repeats(self, limit: int, columns: Sequence[int]) -> dict[int, int]:
+        """How many different rows, of some columns, occur how often."""
         return row_multiplicities(
-            lambda: (SomeRows(block.columns, block.weights) for block in self._all_blocks()),
+            lambda: (SomeRows(block.columns, block.weights) for block in self._all_blocks(columns)),
             limit,
             self.spool.file.folder,
         )
 
-    def uncut_repeats(self, limit: int) -> dict[int, int] | None:
+    def uncut_repeats(self, limit: int, columns: Sequence[int]) -> dict[int, int] | None:
         """The same of the table as it was read, before rows were dropped; None if nothing was cut.
 
         Numbers that were cut are as they are.
         """
-        if not self.origin.numbers:
+        origin = self.table.origin
+        chosen = {j: self.table.columns[j] for j in columns}
+        if origin is None or not any(c.variable.name in origin.numbers for c in chosen.values()):
             return None
 
         def chunks() -> Iterator[SomeRows]:
             for block in (*self._blocks, *self.spool.dropped):
-                columns = [
-                    column.uncut(self._raw(block, j)) for j, column in enumerate(self._columns)
-                ]
-                yield SomeRows(columns, self._weights(block))
+                cells = [column.uncut(self._raw(block, j)) for j, column in chosen.items()]
+                yield SomeRows(cells, self._weights(block))
 
         return row_multiplicities(chunks, limit, self.spool.file.folder)
 
-    def numbers(self, j: int) -> NumberValues:
-        """The different numbers of a column, and how often each occurs."""
-        found = ColumnTally(self.variables[j].name, counts_cells=True)
-        for k in range(self.n_blocks):
-            block = self.block(k, [j])
-            found.see(CsvColumn(NUMBERS, [], block.columns[0]), block.weights, None)
-        return found.numbers(".").counting
-
-    def constants(self) -> list[str]:
-        """The columns of numbers that have only one."""
-        return [
-            tally.name
-            for variable, tally in zip(self.variables, self.spool.tallies, strict=True)
-            if variable.is_continuous and tally.low == tally.high
+    def numbers(self, columns: Sequence[int]) -> dict[str, NumberValues]:
+        """The different numbers of columns, and how often each occurs; one pass."""
+        found = [
+            ColumnTally(self.table.columns[j].variable.name, labels_count=False, numbers_count=True)
+            for j in columns
         ]
+        for block in self._all_blocks(columns) if found else ():
+            for tally, cells in zip(found, block.columns, strict=True):
+                tally.see(CsvColumn(NUMBERS, [], cells), block.weights, None)
+        return {tally.name: tally.numbers(".").counting for tally in found}
 
 
 def _cell_bytes(variable: Variable) -> int:

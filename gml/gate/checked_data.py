@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 from gml.counts.counter import Counter
 from gml.counts.engine_over import engine_over
 from gml.counts.open_count_file import is_counted, open_counts
-from gml.counts.open_stream import read_or_stream
+from gml.counts.open_rows import is_for_spark, read_or_open
+from gml.counts.streamed import StreamCounter
 from gml.data.alignment import levels_first, with_levels_first
-from gml.data.columns import Choice
 from gml.data.dataset import Dataset, missing_mask
 from gml.data.discretize import cuts_of_levels
 from gml.data.frames import is_frame, is_spark_frame
 from gml.data.missing import apply_missing_policy, count_missing
 from gml.data.number_summary import NumberValues
-from gml.data.options import EM, SPARK, ReadOptions
+from gml.data.options import EM, ReadOptions
 from gml.data.parquet import is_parquet
 from gml.data.records import open_records
 from gml.data.schema import Schema
@@ -134,25 +134,25 @@ class CheckedReading:
             options = replace(self.options, missing=self.asked.missing)
             counter = open_counts(path, options, given=self.given, used=used, threads=self.threads)
             return self._of_engine(counter, found)
-        if self.asked.engine == SPARK or is_spark_frame(source):
-            from gml.counts.spark import open_spark
-
-            options = replace(self.options, missing=self._policy)
-            return self._of_engine(open_spark(source, options, used=used), found)
         options = self.options
-        dataset = self._rows_of(source, options, used)
+        if is_for_spark(source, options):
+            options = replace(options, missing=self._policy)
+        opened = read_or_open(source, options, used=used, threads=self.threads)
+        if isinstance(opened, StreamCounter):
+            dataset = self._rows_behind(opened)
+        elif isinstance(opened, Dataset):
+            dataset = opened
+        else:
+            return self._of_engine(opened, found)
 
         def lines(numbers: Collection[int]) -> Mapping[int, int]:
             return {} if path is None else _lines(numbers, dataset, path, options)
 
         return self._of_rows(dataset, found, lines, options.na_tokens, self._uncut(dataset), source)
 
-    def _rows_of(
-        self, source: str | os.PathLike[str] | pd.DataFrame, options: ReadOptions, used: Choice
-    ) -> Dataset:
-        """Read rows; those that went to a file come back from there if there is room for them."""
-        found = read_or_stream(source, options, used=used, threads=self.threads)
-        rows = found if isinstance(found, Dataset) else found.rows_as_they_stand()
+    def _rows_behind(self, stream: StreamCounter) -> Dataset:
+        """Rows that went to a file come back from there if there is room for them."""
+        rows = stream.rows_as_they_stand()
         if rows is None:
             raise CannotAnswer(
                 f"{place(self.data)}: a check looks at each row, and the rows take more than "

@@ -245,15 +245,38 @@ class IndependenceTest(ABC):
         """
         return None
 
+    def why_all_insufficient(
+        self, triples: Sequence[Triple], results: Sequence[CIResult]
+    ) -> list[str | None]:
+        """The same of several tests; one that needs the rows for that asks for all at once."""
+        return [
+            self.why_insufficient(x, y, given, result)
+            for (x, y, given), result in zip(triples, results, strict=True)
+        ]
+
     def reason(
         self, x: int, y: int, given: Sequence[int], result: CIResult, alpha: float
     ) -> str | None:
         """Say why a result is insufficient, if that is known; None for any other."""
-        if self.verdict(result, alpha) != INSUFFICIENT:
-            return None
-        if result.sufficient:
-            return self.why_undecided(alpha)
-        return self.why_insufficient(x, y, given, result)
+        return self.reasons([(x, y, tuple(given))], [result], alpha)[0]
+
+    def reasons(
+        self, triples: Sequence[Triple], results: Sequence[CIResult], alpha: float
+    ) -> list[str | None]:
+        """The same of several tests."""
+        found: list[str | None] = [None] * len(results)
+        lacking = []
+        for k, result in enumerate(results):
+            if self.verdict(result, alpha) == INSUFFICIENT and result.sufficient:
+                found[k] = self.why_undecided(alpha)
+            elif self.verdict(result, alpha) == INSUFFICIENT:
+                lacking.append(k)
+        said = self.why_all_insufficient(
+            [triples[k] for k in lacking], [results[k] for k in lacking]
+        )
+        for k, why in zip(lacking, said, strict=True):
+            found[k] = why
+        return found
 
     def why_undecided(self, alpha: float) -> str | None:
         """Say why a result that has a p-value decides nothing, if that is known."""

@@ -31,7 +31,7 @@ from gml import kernel
 from gml.counts.counter import Counter, Family, Residuals, TableSet, Triple
 from gml.counts.exact_moments import complete_rows
 from gml.counts.memory import MemoryCounter
-from gml.counts.poor_groups import poor_group
+from gml.counts.poor_groups import poor_groups
 from gml.errors import UsageError, listing, parameter, quote
 from gml.independence.base import NO_ROWS, CIResult, PValueTest, ResultArrays
 from gml.independence.registry import TESTS, KnownTest
@@ -39,6 +39,9 @@ from gml.independence.some_columns import OverSomeColumns
 from gml.independence.transforms import refuse_ranks, transformed
 from gml.parameters import LABELS
 from gml.stopping import check_stopped
+
+# Moments of so many tests are held at a time, to say what they lack.
+_EXPLAINED_AT_ONCE = 256
 
 
 class _Question(NamedTuple):
@@ -183,19 +186,50 @@ class ConditionalGaussianTest(PValueTest):
         self, x: int, y: int, given: Sequence[int], result: CIResult | None = None
     ) -> str | None:
         """Name the group of rows that has too few of them, or no variance left."""
-        if not any(self._is_number[j] for j in (x, y)):
-            return None
-        question = self._question(x, y, given)
+        question = self._question_of_numbers(x, y, given)
         if question is None:
             return None
         counter, families = self._over_complete_rows(question)
-        if not counter.n:
-            return NO_ROWS
-        for child, parents in families:
-            if not counter.residuals([(child, parents)]).sufficient[0]:
-                name = quote(counter.variables[child].name)
-                return f"{poor_group(counter, child, parents)} for the regression of {name}"
-        return None
+        (why,) = _lacking(counter, [families])
+        return why
+
+    def why_all_insufficient(
+        self, triples: Sequence[Triple], results: Sequence[CIResult]
+    ) -> list[str | None]:
+        """The same of several tests: the rows are read for many of them at once."""
+        if self._counter.missing:
+            return super().why_all_insufficient(triples, results)
+        found: list[str | None] = [None] * len(triples)
+        asked = [
+            (k, question)
+            for k, triple in enumerate(triples)
+            if (question := self._question_of_numbers(*triple)) is not None
+        ]
+        for start in range(0, len(asked), _EXPLAINED_AT_ONCE):
+            check_stopped()
+            some = asked[start : start + _EXPLAINED_AT_ONCE]
+            said = _lacking(self._counter, [[q.without_x, q.with_x] for _, q in some])
+            for (k, _), why in zip(some, said, strict=True):
+                found[k] = why
+        return found
+
+    def _question_of_numbers(self, x: int, y: int, given: Sequence[int]) -> _Question | None:
+        is_of_labels = not any(self._is_number[j] for j in (x, y))
+        return None if is_of_labels else self._question(x, y, given)
+
+
+def _lacking(counter: Counter, pairs: Sequence[Sequence[Family]]) -> list[str | None]:
+    """Say, of both families of each test, what the first lacks for which rows do not suffice."""
+    if not counter.n:
+        return [NO_ROWS] * len(pairs)
+    families = [family for pair in pairs for family in pair]
+    sufficient = counter.residuals(families).sufficient.reshape(len(pairs), -1)
+    poor = [k for k in range(len(pairs)) if not sufficient[k].all()]
+    first = [pairs[k][int(np.argmin(sufficient[k]))] for k in poor]
+    found: list[str | None] = [None] * len(pairs)
+    for k, (child, _), group in zip(poor, first, poor_groups(counter, first), strict=True):
+        found[k] = f"{group} for the regression of {quote(counter.variables[child].name)}"
+    return found
 
 
 def _independent(n: NDArray[np.int64]) -> ResultArrays:

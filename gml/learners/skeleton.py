@@ -31,7 +31,6 @@ from gml.counts.counter import TripleArray
 from gml.graph.knowledge import Knowledge
 from gml.graph.orientation import Matrix
 from gml.independence.base import (
-    INSUFFICIENT,
     CIResult,
     CITest,
     ResultArrays,
@@ -131,16 +130,21 @@ class Asker:
         """Write tests to the log."""
         if self.log is None:
             return
+        reasons = self._reasons(rows, answers)
         for k, row in enumerate(rows.tolist()):
             x, y, *given = (self.names[j] for j in row)
             margin = np.nan if answers.unanswered[k] else answers.margins[k]
             verdict = verdict_of_margin(float(margin))
             result = answers.results[k]
-            reason = None
-            if verdict == INSUFFICIENT:
-                x_at, y_at, *at = self._column[row].tolist()
-                reason = self._test.reason(x_at, y_at, at, result, self._alpha)
+            reason = reasons.get(k)
             self.log(TestRecord(phase, len(given), x, y, tuple(given), result, verdict, reason))
+
+    def _reasons(self, rows: NDArray[np.int32], answers: Answers) -> dict[int, str | None]:
+        """Why tests decide nothing, by their places."""
+        which = np.flatnonzero(answers.unanswered | np.isnan(answers.margins)).tolist()
+        triples = TripleArray(self._column[rows[which]])
+        results = [answers.results[k] for k in which]
+        return dict(zip(which, self._test.reasons(triples, results, self._alpha), strict=True))
 
 
 class Separation(NamedTuple):

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.counts.counter import Counter
-from gml.counts.streamed import StreamCounter
 from gml.data.dataset import Dataset
 from gml.data.number_summary import NumberSummary, NumberValues
 from gml.data.row_groups import distinct_rows, equal_rows, multiplicities
@@ -121,19 +120,21 @@ def training_behind(counter: Counter) -> Training | None:
     Where even the different numbers of a column take too much of it, there is nothing to keep.
     """
     rows = counter.rows()
-    if rows is not None or not isinstance(counter, StreamCounter) or counter.n == 0:
+    if rows is not None or counter.n == 0:
         return training_of(rows)
     try:
+        repeats = counter.row_repeats()
+        if repeats is None:
+            return None
         numbers = {name: found.summary() for name, found in counter.number_values().items()}
         uncut = counter.uncut_repeats()
-        repeats = Repeats(counter.row_repeats())
     except CannotAnswer as refused:
         reporter().warn(
             f"{refused}; so the model keeps nothing of its numbers and repeated rows, which checks "
             "would compare"
         )
         return None
-    return Training(numbers, repeats, None if uncut is None else Repeats(uncut))
+    return Training(numbers, Repeats(repeats), None if uncut is None else Repeats(uncut))
 
 
 def _repeats(rows: Dataset, numbers: Mapping[str, NumberSummary]) -> Repeats:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gml.counts.memory import MemoryCounter
-from gml.counts.spooled import SpooledCounter
+from gml.counts.open_stream import stream_of_pieces
 from gml.data.dataset import Dataset
 from gml.data.resampling import bootstrap_samples
 from gml.data.sample_size import evenly
@@ -91,7 +91,7 @@ def measured_passes(batches: Sequence[Batch], rows: Dataset) -> Prices:
     for batch in batches:
         groups.setdefault(batch.top, []).append(batch)
     found = {}
-    with SpooledCounter([replace(rows, origin=None)], threads=1) as counter:
+    with stream_of_pieces([replace(rows, origin=None)], threads=1) as counter:
         for level, some in groups.items():
             check_stopped()
             chosen = evenly(some, 2)

@@ -22,14 +22,12 @@ from gml.counts.countfile import (
     count_sets,
 )
 from gml.counts.engine_over import engine_over
-from gml.counts.open_stream import read_or_stream
+from gml.counts.open_rows import read_or_open
 from gml.counts.small_cells import require_large_cells
-from gml.counts.streamed import StreamCounter
 from gml.data.dataset import Dataset
 from gml.data.discretize import cuts_of_levels
-from gml.data.frames import is_spark_frame
 from gml.data.missing import apply_missing_policy
-from gml.data.options import SPARK, ReadingKeywords, ReadOptions
+from gml.data.options import ReadingKeywords, ReadOptions
 from gml.errors import DataError, UsageError, parameter, place, unknown_name
 from gml.formats.column_sets import ColumnSet, read_column_sets
 from gml.graph.chordal import maximal_cliques
@@ -140,20 +138,15 @@ def _opened(
     """Open data for counting; missing cells are counted before they are gone."""
     if isinstance(data, Dataset | Counter):
         raw = rows_of(data, options, used=wanted.columns)
-    elif options.engine == SPARK or is_spark_frame(data):
-        from gml.counts.spark import open_spark
-
-        held = open_spark(data, options, used=wanted.columns)
-        return _Opened(held, options.missing, held.n_before, held.with_added_level, held.lacking)
     else:
-        found = read_or_stream(
+        found = read_or_open(
             data,
             replace(options, missing="available"),
             used=wanted.columns,
             threads=threads,
-            missing_in_stream=options.missing,
+            missing_elsewhere=options.missing,
         )
-        if isinstance(found, StreamCounter):
+        if not isinstance(found, Dataset):
             return _Opened(
                 found, options.missing, found.n_before, found.with_added_level, found.lacking
             )

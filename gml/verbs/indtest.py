@@ -41,6 +41,7 @@ _BATCH = 1 << 15
 _BYTES_PER_TEST = 58
 _BYTES_TO_ADJUST = 56
 _SHOWN = 5
+_REASONS_AT_ONCE = 1 << 10
 _EXPLAINED = 3
 """Tests that are insufficient and said to be so."""
 
@@ -67,8 +68,7 @@ class TestReport:
 
     def __iter__(self) -> Iterator[Record]:
         asked = zip(self.questions.each(), self.results, strict=True)
-        tells_why = self._tells_why()
-        position = {name: j for j, name in enumerate(self.test.names)}
+        reasons = self._reasons() if self._tells_why() else None
         for k, ((x, y, given), result) in enumerate(asked):
             log_p = self._log_p(k, result)
             row = {
@@ -86,10 +86,18 @@ class TestReport:
                 "verdict": self.test.verdict(result, self.alpha or 0.0, log_p),
                 **(result.details or {}),
             }
-            if tells_why:
-                at = [position[name] for name in (x, y, *given)]
-                row["reason"] = self.test.reason(at[0], at[1], at[2:], result, self.alpha or 0.0)
+            if reasons is not None:
+                row["reason"] = next(reasons)
             yield row
+
+    def _reasons(self) -> Iterator[str | None]:
+        """Why each test is insufficient, if it is; many at once where that takes a pass."""
+        position = {name: j for j, name in enumerate(self.test.names)}
+        at_once = _REASONS_AT_ONCE if self.test.pass_rows else 1
+        asked, results = self.questions.each(), iter(self.results)
+        while some := list(islice(asked, at_once)):
+            of_these = list(islice(results, at_once))
+            yield from self.test.reasons(_triples(some, position), of_these, self.alpha or 0.0)
 
     def _log_p(self, k: int, result: CIResult) -> float | None:
         """The logarithm of p that decides."""
@@ -243,13 +251,16 @@ def _tell_what_lacks(
         return
     position = {name: j for j, name in enumerate(test.names)}
     wanted = set(which)
-    for k, (x, y, given) in enumerate(islice(questions.each(), which[-1] + 1)):
-        if k in wanted and not numbers.isdisjoint({x, y, *given}):
-            at = [position[name] for name in (x, y, *given)]
-            why = test.why_insufficient(at[0], at[1], at[2:], results[k])
-            if why is not None:
-                beside = f" given {listing(given)}" if given else ""
-                reporter().warn(f"insufficient: {quote(x)} and {quote(y)}{beside}: {why}")
+    some = {
+        k: (x, y, given)
+        for k, (x, y, given) in enumerate(islice(questions.each(), which[-1] + 1))
+        if k in wanted and not numbers.isdisjoint({x, y, *given})
+    }
+    said = test.why_all_insufficient(_triples(some.values(), position), [results[k] for k in some])
+    for (x, y, given), why in zip(some.values(), said, strict=True):
+        if why is not None:
+            beside = f" given {listing(given)}" if given else ""
+            reporter().warn(f"insufficient: {quote(x)} and {quote(y)}{beside}: {why}")
 
 
 def _triples(questions: Iterable[Question], position: Mapping[str, int]) -> Sequence[Triple]:

@@ -3,23 +3,39 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
 from gml.counts import open_stream as streams
 from gml.counts.streamed import StreamCounter
-from gml.data.options import STREAM, ReadingKeywords, Undeclared, reading_options
-from gml.errors import UsageError, parameter, require_whole
+from gml.data.dataset import Dataset
+from gml.data.frames import is_frame
+from gml.data.options import (
+    MEMORY,
+    STREAM,
+    ReadingKeywords,
+    ReadOptions,
+    Undeclared,
+    given_keywords,
+    reading_options,
+)
+from gml.data.reading import read_dataset
+from gml.errors import UsageError, kind_of, parameter, require_whole
 from gml.ledger import wants_digest
+from gml.verbs.shared.data_input import is_data, refuse_reading
 from gml.verbs.shared.keywords import answers_misspelling
 
 if TYPE_CHECKING:
     import pandas as pd
 
+# What does not say how to read, but where the codes go.
+_OF_THE_FILE = ("engine", "spool", "spool_keep")
+
 
 @answers_misspelling()
 def open_stream(
-    data: str | os.PathLike[str] | pd.DataFrame,
+    data: str | os.PathLike[str] | pd.DataFrame | Iterable[Dataset | pd.DataFrame],
     *,
     undeclared: Undeclared = "labels",
     threads: int | None = None,
@@ -32,7 +48,8 @@ def open_stream(
     Parameters
     ----------
     data
-        A path (`-` is standard input), or a DataFrame.
+        A path (`-` is standard input), a DataFrame, or pieces of a table that come one by one:
+        frames, each of which is read as `gml.read` reads it, or Datasets. One Dataset is one piece.
     undeclared
         What a column holds if neither `numeric` nor the schema says: labels or numbers.
     threads
@@ -49,6 +66,10 @@ def open_stream(
     ...     model = gml.fit(table, tree)
     >>> tree.graph.n_edges, table.n
     (2, 5000)
+    >>> rows = gml.read("sample_data/asia.csv")
+    >>> with gml.open_stream(rows.blocks(1000)) as table:
+    ...     gml.chow_liu(table).graph.n_edges
+    7
     """
     require_whole(1, threads=threads)
     if reading.setdefault("engine", STREAM) != STREAM:
@@ -59,7 +80,26 @@ def open_stream(
     options = replace(
         reading_options(**reading),
         undeclared=undeclared,
-        digest=wants_digest(data),
         threads=threads,
     )
+    pieces = [data] if isinstance(data, Dataset) else data
+    if isinstance(pieces, Iterable) and not is_data(pieces):
+        given = [name for name in given_keywords(reading) if name not in _OF_THE_FILE]
+        return streams.stream_of_pieces(_read(pieces, options, given), options, threads=threads)
+    options = replace(options, digest=wants_digest(data))
     return streams.open_stream(data, options, threads=threads)
+
+
+def _read(
+    pieces: Iterable[Dataset | pd.DataFrame], options: ReadOptions, given: Sequence[str]
+) -> Iterator[Dataset]:
+    """Read the frames among pieces, and take Datasets as they are."""
+    options = replace(options, engine=MEMORY, spool=None)
+    for piece in pieces:
+        if isinstance(piece, Dataset):
+            refuse_reading(given, piece)
+            yield piece
+        elif is_frame(piece):
+            yield read_dataset(piece, options)
+        else:
+            raise UsageError(f"a piece must be a Dataset or a DataFrame, not {kind_of(piece)}")

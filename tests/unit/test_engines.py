@@ -530,6 +530,19 @@ def test_moments_within_joined_levels_are_not_known():
     )
 
 
+def test_a_wrapped_engine_hears_what_is_expected():
+    heard = []
+
+    class Hearing(Knowing):
+        def expect(self, likely):
+            heard.extend(likely())
+
+    likely = [gml.TableSet((0,), (1, 3))]
+    selected(Hearing(mixed_data())).expect(lambda: likely)
+    relevelled(Hearing(mixed_data())).expect(lambda: likely)
+    assert heard == [gml.TableSet((4,), (2, 3)), *likely]
+
+
 def test_a_column_that_is_not_there_is_not_selected():
     with pytest.raises(UsageError, match="column 'f' not found"):
         Knowing(mixed_data()).select(["a", "f"])

@@ -9,7 +9,6 @@ import pytest
 import gml
 from gml.counts.known_tables import KnownTables, answered, bits_of_columns
 from gml.counts.memory import MemoryCounter
-from gml.counts.spooled import SpooledCounter
 from gml.errors import DataError
 from gml.independence.registry import TESTS
 from gml.learners.chowliu import chow_liu
@@ -24,15 +23,15 @@ from tests.sliced_rows import SlicedCounter
 from tests.unit.test_engines import content
 
 
-class Watched(SpooledCounter):
-    """Counts its passes, and the tables of each."""
+class Watched(SlicedCounter):
+    """Knows the tables of each pass."""
 
-    def __init__(self, *args, **options):
-        self.passes = []
-        super().__init__(*args, **options)
+    def __init__(self, data, **options):
+        super().__init__(data, range(60, data.n_rows, 900), **options)
+        self.tables_of_passes = []
 
     def _over_chunks(self, columns, work):
-        self.passes.append(len(getattr(work, "sets", ())))
+        self.tables_of_passes.append(len(getattr(work, "sets", ())))
         return super()._over_chunks(columns, work)
 
 
@@ -42,9 +41,8 @@ def asia():
 
 
 @pytest.fixture
-def engine(asia, tmp_path):
-    with Watched(asia.blocks(900), folder=tmp_path, max_memory=1 << 26) as engine:
-        yield engine
+def engine(asia):
+    return Watched(asia, max_memory=1 << 26)
 
 
 LEARNERS = {
@@ -66,7 +64,7 @@ def test_learners_need_few_passes_and_count_as_in_memory(asia, engine, name):
     """The numbers of tests and of scores are part of what they return."""
     learn, most = LEARNERS[name]
     assert content(learn(engine)) == content(learn(MemoryCounter(asia)))
-    assert len(engine.passes) <= most
+    assert engine.passes <= most
 
 
 def test_what_is_known_needs_no_pass(asia, engine):
@@ -74,46 +72,45 @@ def test_what_is_known_needs_no_pass(asia, engine):
     sets = [gml.TableSet((2,), (0, 1)), gml.TableSet((1, 0), (2,)), gml.TableSet((0, 2), (1,))]
     assert content(list(engine.tables(sets))) == content(list(memory.tables(sets)))
     # Three questions, and one table.
-    assert engine.passes == [1]
+    assert engine.tables_of_passes == [1]
     more = [gml.TableSet((2,), (0,)), gml.TableSet((0,)), gml.TableSet((0, 1), (2,))]
     assert content(list(engine.tables(more))) == content(list(memory.tables(more)))
-    assert engine.passes == [1]
+    assert engine.tables_of_passes == [1]
 
 
 def test_what_is_expected_is_counted_with_the_next_pass(engine):
     expected = [gml.TableSet((3,), (4,)), gml.TableSet((5, 6))]
     engine.expect(lambda: expected)
-    assert engine.passes == []
+    assert engine.tables_of_passes == []
     list(engine.tables([gml.TableSet((0,), (1,))]))
-    assert engine.passes == [3]
+    assert engine.tables_of_passes == [3]
     list(engine.tables(expected))
-    assert engine.passes == [3]
+    assert engine.tables_of_passes == [3]
 
 
-def test_expectations_do_not_exceed_the_room(asia, tmp_path):
-    with Watched(asia.blocks(900), folder=tmp_path, max_memory=1 << 18) as engine:
-        triples = [gml.TableSet((0,), (j, k)) for j in range(1, 8) for k in range(1, j)]
-        engine.expect(lambda: iter(triples * 1000))
-        list(engine.tables([gml.TableSet((0,), (1,))]))
-        assert engine.passes[0] < 40
-        memory = MemoryCounter(asia)
-        assert content(list(engine.tables(triples))) == content(list(memory.tables(triples)))
+def test_expectations_do_not_exceed_the_room(asia):
+    engine = Watched(asia, max_memory=1 << 18)
+    triples = [gml.TableSet((0,), (j, k)) for j in range(1, 8) for k in range(1, j)]
+    engine.expect(lambda: iter(triples * 1000))
+    list(engine.tables([gml.TableSet((0,), (1,))]))
+    assert engine.tables_of_passes[0] < 40
+    memory = MemoryCounter(asia)
+    assert content(list(engine.tables(triples))) == content(list(memory.tables(triples)))
 
 
 def test_a_margin_over_missing_values_is_counted_anew(tmp_path):
     path = tmp_path / "gaps.csv"
     path.write_text("a,b,c\n" + "x,u,p\ny,,q\nx,v,p\ny,u,q\nx,,p\n" * 50)
     data = gml.read(path, missing="available")
-    with Watched(data.blocks(60), folder=tmp_path) as engine:
-        whole, without_c, without_b = (
-            gml.TableSet((0,), (1, 2)),
-            gml.TableSet((0,), (1,)),
-            gml.TableSet((0,), (2,)),
-        )
-        memory = MemoryCounter(data)
-        for asked, passes in ((whole, 1), (without_c, 1), (without_b, 2)):
-            assert content(list(engine.tables([asked]))) == content(list(memory.tables([asked])))
-            assert len(engine.passes) == passes
+    engine, memory = Watched(data), MemoryCounter(data)
+    whole, without_c, without_b = (
+        gml.TableSet((0,), (1, 2)),
+        gml.TableSet((0,), (1,)),
+        gml.TableSet((0,), (2,)),
+    )
+    for asked, passes in ((whole, 1), (without_c, 1), (without_b, 2)):
+        assert content(list(engine.tables([asked]))) == content(list(memory.tables([asked])))
+        assert engine.passes == passes
 
 
 def test_tables_asked_for_longest_ago_make_room():
@@ -209,6 +206,27 @@ def test_reasons_of_insufficient_tests_take_no_pass(asia, name):
     assert said[0] == said[1]
     assert any("for each of 8 cells" in (reason or "") for *_, reason in said[0])
     assert engine.passes == without_log.passes
+
+
+def test_reasons_of_tests_within_groups_are_found_at_once():
+    """However many tests are insufficient."""
+    rng = np.random.default_rng(2)
+    columns = {f"x{j}": rng.normal(size=40) for j in range(4)}
+    columns |= {"a": rng.choice(list("pqrstuv"), 40), "b": rng.choice(list("pqrs"), 40)}
+    data = gml.read(pd.DataFrame(columns), numeric=["x0", "x1", "x2", "x3"])
+    engine, memory = SlicedCounter(data, [15]), MemoryCounter(data)
+    triples = [(i, j, (4, 5)) for i in range(4) for j in range(i)]
+    said = []
+    for counter in (engine, memory):
+        test = TESTS["cg"](counter)
+        results = list(test.batch(triples))
+        before = engine.passes
+        said.append(test.reasons(triples, results, 0.05))
+        assert engine.passes - before <= 4
+    assert (
+        said[0] == said[1] == [TESTS["cg"](memory).why_insufficient(*triple) for triple in triples]
+    )
+    assert all("rows needed where a=" in why for why in said[0])
 
 
 @pytest.mark.parametrize("name", ["auto", "fisher-z", "dg"])

@@ -196,13 +196,47 @@ def test_numbers_that_do_not_fit_leave_the_model_without_training(monkeypatch, s
     counter = streamed(frame, numeric=["x", "y"])
     assert training_behind(counter).rows.n == 300
 
-    def refused(self):
+    def refused(self, names=None):
         raise CannotAnswer("the different numbers of column 'x' would take too much")
 
     monkeypatch.setattr(StreamCounter, "rows", lambda self: None)
     monkeypatch.setattr(StreamCounter, "number_values", refused)
     with pytest.warns(gml.GmlWarning, match="column 'x' .* keeps nothing of its numbers"):
         assert training_behind(counter) is None
+
+
+def test_an_open_stream_keeps_for_models_what_its_path_does(monkeypatch, small_pieces, tmp_path):
+    rng = np.random.default_rng(7)
+    frame = pd.DataFrame(
+        {
+            "a": rng.choice(["u", "v"], 500),
+            "x": rng.integers(0, 9, 500),
+            "y": rng.integers(0, 5, 500) / 2,
+            "other": rng.choice(["p", "q", "r"], 500),
+        }
+    )
+    path = tmp_path / "d.csv"
+    frame.to_csv(path, index=False)
+    reading = {"cut": {"y": [1.0]}, "numeric": ["x"]}
+    expected = training_behind(streamed(path, exclude="other", **reading))
+    monkeypatch.setattr(StreamCounter, "rows", lambda self: None)
+    for_path = training_behind(streamed(path, exclude="other", **reading))
+    some = streamed(path, **reading).select(["a", "x", "y"])
+    other_levels = some.with_levels({"a": ("v", "w", "u")})
+    for found in (for_path, training_behind(some), training_behind(other_levels)):
+        assert found.rows == expected.rows
+        assert found.uncut_rows == expected.uncut_rows is not None
+        assert found.numbers.keys() == expected.numbers.keys() == {"x", "y"}
+        assert [n.written() for n in found.numbers.values()] == [
+            n.written() for n in expected.numbers.values()
+        ]
+    joined = some.recoded({"a": (("both",), np.array([0, 0]))})
+    assert joined.row_repeats() is None and training_behind(joined) is None
+    kept = gml.fit(
+        streamed(path, **reading),
+        gml.Graph.from_edges(["a", "x", "y"], [("a", "-->", "x")], kind="dag"),
+    )
+    assert kept.training is not None and kept.training.rows == expected.rows
 
 
 @pytest.mark.parametrize("limit", [1 << 30, 1 << 14])
@@ -229,13 +263,13 @@ def test_multiplicities_in_partitions(tmp_path, limit, weighted):
 
 
 def test_a_tally_survives_a_file(tmp_path):
-    tally = ColumnTally("x", counts_cells=True)
+    tally = ColumnTally("x", labels_count=True, numbers_count=True)
     codes = np.array([0, 1, 255, 1], dtype=np.uint8)
     tally.see(CsvColumn(CODES8, ["7", "8"], codes), np.array([1, 2, 3, 0]), None)
     numbers = np.array([1.5, np.nan, 7.0, 7.0])
     tally.see(CsvColumn(NUMBERS, ["7", "8"], numbers), np.array([1, 1, 1, 4]), None)
     file = BlockFile(tmp_path)
-    again = ColumnTally("x", counts_cells=True)
+    again = ColumnTally("x", labels_count=True, numbers_count=True)
     again.restore(tally.state(file), file)
     for found in (tally, again):
         values, counts = found.numbers(".")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, Unpack
 from gml.counts.counter import Counter, rows_counted
 from gml.counts.memory import MemoryCounter
 from gml.counts.open_count_file import is_counted, open_counts
+from gml.counts.open_rows import open_rows
 from gml.counts.passes import PassCounter
 from gml.counts.recoding import with_declared
 from gml.data.columns import Choice
@@ -48,7 +49,6 @@ from gml.ledger import wants_digest
 from gml.progress import reporter
 from gml.verbs.shared.chosen_methods import score_of_numbers, test_of_numbers
 from gml.verbs.shared.declared_columns import DeclaredColumns
-from gml.verbs.shared.engines import open_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -127,7 +127,7 @@ def open_data(
     _require_data(data)
     require_whole(1, threads=threads)
     if isinstance(data, Dataset | Counter):
-        _refuse_reading(given, data)
+        refuse_reading(given, data)
         counter = _read_before(data, used, declared, threads)
     else:
         if declared is not None:
@@ -212,7 +212,7 @@ def options_for(data: Data, reading: ReadingKeywords, *, threads: int | None = N
     _require_data(data)
     require_whole(1, threads=threads)
     if isinstance(data, Dataset | Counter):
-        _refuse_reading(given, data)
+        refuse_reading(given, data)
     return replace(reading_options(**reading), digest=wants_digest(data), threads=threads)
 
 
@@ -261,7 +261,8 @@ def _require_data(data: object) -> None:
         )
 
 
-def _refuse_reading(given: Collection[str], data: Dataset | Counter) -> None:
+def refuse_reading(given: Collection[str], data: Dataset | Counter) -> None:
+    """Refuse keywords about reading with what was read before."""
     if given:
         kind = "a Dataset" if isinstance(data, Dataset) else "a Counter"
         are = "is" if len(given) == 1 else "are"

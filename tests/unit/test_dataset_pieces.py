@@ -1,19 +1,20 @@
-"""Rows in a temporary file: the same answers as in memory, whatever the pieces of the table are."""
+"""Pieces of a table of one's own: the same answers as in memory, whatever the pieces are."""
 
 from __future__ import annotations
 
 import errno
 import itertools
 import os
+from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import gml
 from gml.counts.memory import MemoryCounter
-from gml.counts.spooled import SpooledCounter
+from gml.data.block_file import BlockFile
 from gml.data.dataset import Dataset, Variable
-from gml.data.spool import Spool
 from gml.errors import CannotAnswer, DataError, OutputError, UsageError
 from gml.independence.registry import TESTS
 from gml.learners.chowliu import chow_liu
@@ -77,17 +78,17 @@ READINGS = {
 def test_pieces_are_one_table(lines, tmp_path, kind, cuts):
     reading = READINGS[kind]
     memory = MemoryCounter(whole(lines, tmp_path, **reading))
-    with SpooledCounter(in_pieces(lines, tmp_path, cuts, **reading), folder=tmp_path) as spooled:
-        assert spooled.variables == memory.variables
-        assert (spooled.n, spooled.missing) == (memory.n, memory.missing)
-        assert spooled.missing_treatment == memory.missing_treatment
-        assert spooled.decimal == memory.decimal
+    with gml.open_stream(in_pieces(lines, tmp_path, cuts, **reading), spool=tmp_path) as stream:
+        assert stream.variables == memory.variables
+        assert (stream.n, stream.missing) == (memory.n, memory.missing)
+        assert stream.missing_treatment == memory.missing_treatment
+        assert stream.decimal == memory.decimal
         labels = [j for j, v in enumerate(memory.variables) if not v.is_continuous]
         sets = [gml.TableSet((i,), (j,)) for i in labels for j in labels if i != j]
-        assert content(list(spooled.tables(sets))) == content(list(memory.tables(sets)))
+        assert content(list(stream.tables(sets))) == content(list(memory.tables(sets)))
         numbers = [j for j in range(len(memory.variables)) if j not in labels]
         if numbers:
-            mine, theirs = (e.moments(numbers, labels[:1]) for e in (spooled, memory))
+            mine, theirs = (e.moments(numbers, labels[:1]) for e in (stream, memory))
             assert content(mine) == content(theirs)
 
 
@@ -95,9 +96,9 @@ def test_pieces_are_one_table(lines, tmp_path, kind, cuts):
 def test_learners_and_fits(tmp_path, threads):
     data = gml.read("sample_data/asia.csv")
     memory = MemoryCounter(data)
-    spooled = SpooledCounter(data.blocks(700), folder=tmp_path, threads=threads, max_memory=1 << 26)
+    stream = gml.open_stream(data.blocks(700), spool=tmp_path, threads=threads)
     made = []
-    for engine in (memory, spooled):
+    for engine in (memory, stream):
         score = SCORES["bdeu"](engine)
         graph = hill_climb(score).graph
         made.append(
@@ -112,14 +113,36 @@ def test_learners_and_fits(tmp_path, threads):
             ]
         )
     assert content(made[0]) == content(made[1])
-    with pytest.raises(CannotAnswer, match="the spool: a bootstrap needs rows, which a spool"):
-        spooled.require_rows("a bootstrap")
-    spooled.close()
+    rows = stream.require_rows("a bootstrap")
+    assert content(rows.columns) == content(data.columns) and rows.variables == data.variables
+    stream.close()
+
+
+def test_frames_are_read_one_by_one(lines, tmp_path):
+    path = tmp_path / "whole.csv"
+    path.write_text(HEADER + "".join(f"{line}\n" for line in lines))
+    reading = {"missing": "available", "numeric": ["x"], "weights": "w"}
+    memory = MemoryCounter(gml.read(path, **reading))
+    with gml.open_stream(pd.read_csv(path, dtype=str, chunksize=600), **reading) as stream:
+        assert stream.variables == memory.variables
+        assert stream.missing_treatment == memory.missing_treatment
+        sets = [gml.TableSet((0,), (1, 2)), gml.TableSet((1,))]
+        assert content(list(stream.tables(sets))) == content(list(memory.tables(sets)))
+        # What a model keeps of its rows.
+        assert stream.n_before == memory.missing_treatment.rows
+
+
+def test_a_dataset_is_one_piece(lines, tmp_path):
+    data = whole(lines, tmp_path, missing="available", weights="w", exclude=["x"])
+    with gml.open_stream(data) as stream:
+        rows = stream.rows_as_they_stand()
+    assert rows.weights.tolist() == data.weights.tolist()
+    assert content(rows.columns) == content(data.columns)
 
 
 def test_the_file_has_no_name(tmp_path):
     data = gml.read("sample_data/asia.csv")
-    with SpooledCounter([data], folder=tmp_path):
+    with gml.open_stream([data], spool=tmp_path):
         # So whatever ends the process, a kill among it, the room is free again.
         assert os.listdir(tmp_path) == []
     assert os.listdir(tmp_path) == []
@@ -132,7 +155,7 @@ def test_a_piece_that_fails_frees_the_file(tmp_path):
 
     before = len(os.listdir("/proc/self/fd"))
     with pytest.raises(KeyboardInterrupt):
-        SpooledCounter(pieces(), folder=tmp_path)
+        gml.open_stream(pieces(), spool=tmp_path)
     assert len(os.listdir("/proc/self/fd")) == before
 
 
@@ -142,27 +165,29 @@ def test_a_full_disk_is_one_line(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "pwrite", full)
     with pytest.raises(OutputError) as refused:
-        SpooledCounter([gml.read("sample_data/asia.csv")], folder=tmp_path)
+        gml.open_stream([gml.read("sample_data/asia.csv")], spool=tmp_path)
     assert str(refused.value) == f"cannot write to the spool in '{tmp_path}': " + os.strerror(
         errno.ENOSPC
     )
 
 
-def test_a_folder_that_is_not_there():
+def test_a_folder_that_is_not_there(tmp_path):
+    with pytest.raises(UsageError, match="no folder '/nowhere'"):
+        gml.open_stream([gml.read("sample_data/asia.csv")], spool="/nowhere")
     with pytest.raises(OutputError, match="cannot make a spool in '/nowhere': No such file"):
-        Spool("/nowhere")
+        BlockFile("/nowhere")
 
 
 def test_damage_is_found(tmp_path):
     data = gml.read("sample_data/asia.csv")
-    with SpooledCounter([data], folder=tmp_path) as spooled:
-        descriptor = spooled._spool._file._descriptor
+    with gml.open_stream([data], spool=tmp_path) as stream:
+        descriptor = stream._rows.spool.file._descriptor
         os.pwrite(descriptor, b"\x01\x00\x07", 5)
         with pytest.raises(CannotAnswer, match="is damaged"):
-            list(spooled.tables([gml.TableSet((0,))]))
+            list(stream.tables([gml.TableSet((0,))]))
         os.ftruncate(descriptor, 10)
         with pytest.raises(CannotAnswer, match="is damaged"):
-            list(spooled.tables([gml.TableSet((3,))]))
+            list(stream.tables([gml.TableSet((3,))]))
 
 
 def codes(*cells):
@@ -182,20 +207,36 @@ A = Dataset((Variable("A", ("x", "y")),), (codes(0, 1, 1),))
 )
 def test_pieces_of_other_tables_are_refused(second, message):
     with pytest.raises(DataError, match=message):
-        SpooledCounter([A, second])
+        gml.open_stream([A, second])
+
+
+def test_pieces_that_were_read_in_other_ways_are_refused(lines, tmp_path):
+    data = whole(lines, tmp_path, missing="available", exclude=["x"])
+    with pytest.raises(DataError, match="some were not"):
+        gml.open_stream([data, replace(data, origin=None)])
+    other = whole(lines, tmp_path, missing="drop", exclude=["x"])
+    with pytest.raises(UsageError, match="same options"):
+        gml.open_stream([data, other])
+    fractional = whole(lines, tmp_path, missing="available", weights_fractional="w", exclude="x")
+    with pytest.raises(UsageError, match="not fractions"):
+        gml.open_stream([fractional])
+    with pytest.raises(UsageError, match="`bins` is about reading, and the data is a Dataset"):
+        gml.open_stream([data], bins=3)
+    with pytest.raises(UsageError, match="`spool_keep` is for files"):
+        gml.open_stream([data], spool_keep=True)
 
 
 def test_pieces_that_were_cut_elsewhere_are_refused(lines, tmp_path):
     pieces = in_pieces(lines, tmp_path, [900], columns=["n", "x"], bins=3)
     with pytest.raises(UsageError, match="give the cut points"):
-        SpooledCounter(pieces)
+        gml.open_stream(pieces)
 
 
 def test_no_pieces_and_what_is_none():
     with pytest.raises(DataError, match="no pieces"):
-        SpooledCounter([])
-    with pytest.raises(UsageError, match="must be a Dataset"):
-        SpooledCounter(["asia.csv"])
+        gml.open_stream([])
+    with pytest.raises(UsageError, match="must be a Dataset or a DataFrame, not a str"):
+        gml.open_stream(["asia.csv"])
     empty = A.rows(np.zeros(3, dtype=bool))
-    with SpooledCounter([empty]) as spooled:
-        assert [c.table.tolist() for c in spooled.tables([gml.TableSet((0,))])] == [[]]
+    with gml.open_stream([empty]) as stream:
+        assert [c.table.tolist() for c in stream.tables([gml.TableSet((0,))])] == [[]]
