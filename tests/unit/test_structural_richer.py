@@ -11,7 +11,9 @@ import pandas as pd
 import pytest
 
 import gml
+from gml.graph.equivalence import equivalence_class
 from gml.graph.knowledge import Knowledge
+from gml.model.em.fitting import fit_em
 from gml.scores.base import total
 from gml.structural.completions import completed
 from gml.structural.single_edges import Change, SingleEdges, counted_again, pairs_seen
@@ -187,3 +189,25 @@ def test_richer_rounds_and_single_edges_raise_the_score():
         ]
         assert {step.round for step in single} == set(taken)
     assert kinds == {"plain", "richer", "edges"}
+
+
+def test_no_graph_is_fitted_twice(monkeypatch):
+    """Graphs that rounds, richer rounds or single edges come by again lead nowhere new."""
+    classes, most_enough, most = [], [], 0
+
+    def told(graph, rows, *, settings, **named):
+        most_enough.append(settings.enough)
+        if settings.enough == most_enough[0] and settings.start is not None:
+            classes.append(equivalence_class(graph).marks.tobytes())
+        return fit_em(graph, rows, settings=settings, **named)
+
+    monkeypatch.setattr("gml.verbs.shared.structural_search.fit_em", told)
+    for seed in range(4):
+        classes.clear()
+        frame = blanked(network(seed), 0.4, seed + 100)
+        gml.hc(frame, missing="em", start=dag("abcdefg", []))
+        assert len(set(classes)) == len(classes)
+        most = max(most, len(classes))
+    assert most > 2
+    # Broken off between searches, and at the end as soon as the height is known.
+    assert set(most_enough) == {1e-7, 1e-10}
