@@ -11,6 +11,7 @@ import pytest
 
 import gml
 from gml.counts.counter import TableSet
+from gml.model.em.fitting import fit_em
 from gml.scores.base import RESOLUTION
 from gml.structural.completions import completed
 
@@ -157,6 +158,20 @@ def test_numbers_become_points_with_the_right_moments():
             cov[np.ix_(holes, holes)] = found.factor @ found.factor.T
         expected += np.outer(mean, mean) + cov
     np.testing.assert_allclose(second, expected, rtol=1e-9)
+
+
+def test_the_last_climb_ends_by_height_unless_the_score_moves_with_parameters(monkeypatch):
+    enough = []
+
+    def told(graph, rows, *, settings, **named):
+        enough.append(settings.enough)
+        return fit_em(graph, rows, settings=settings, **named)
+
+    monkeypatch.setattr("gml.verbs.shared.structural_search.fit_em", told)
+    for score, last in (("bic", 1e-10), ("bdeu", None)):
+        gml.hc(chain(5, 300, 0.3), missing="em", score=score)
+        assert enough[0] == 1e-7 and enough[-1] == last
+        enough.clear()
 
 
 @pytest.mark.parametrize("learner", [gml.hc, gml.ges])
