@@ -45,18 +45,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from hashlib import sha256
 from typing import NamedTuple, Protocol
-
-import numpy as np
 
 from gml.data.dataset import Dataset
 from gml.errors import CannotAnswer
-from gml.graph.equivalence import equivalence_class
+from gml.graph.equivalence import class_key
 from gml.graph.graph import Graph
 from gml.learners.search import SearchResult
 from gml.model.bayesnet import BayesNet
-from gml.name_order import NameOrder
 from gml.progress import Deadline, reporter
 from gml.scores.base import RESOLUTION, DecomposableScore, rounded
 from gml.structural.completions import Completion, OutOfTime, completed
@@ -307,7 +303,7 @@ class _Climb:
                 self.ended = False
                 break
             dag = edges.changed(self.found.dag, change)
-            if dag is None or _class_of(dag) in self._scores:
+            if dag is None or class_key(dag) in self._scores:
                 continue
             reporter().advance("single edges", done, len(changes))
             fitted = self._fitted(dag, completion)
@@ -337,12 +333,12 @@ class _Climb:
 
     def _fitted(self, dag: Graph, completion: Completion) -> Fitted:
         fitted = self.fitting.roughly(dag, completion.rows)
-        self._scores[_class_of(dag)] = fitted.score
+        self._scores[class_key(dag)] = fitted.score
         return fitted
 
     def _is_known(self, kind: str, learned: SearchResult, completion: Completion) -> bool:
         """Whether what was learned was fitted before: it leads where it led then."""
-        score = self._scores.get(_class_of(learned.dag))
+        score = self._scores.get(class_key(learned.dag))
         if score is None:
             return False
         self._record(kind, score, learned.score, learned.graph, False, completion)
@@ -396,10 +392,3 @@ class _Climb:
         taken = [k for k, one in enumerate(self.rounds) if one.taken]
         if taken:
             self.rounds[taken[-1]] = replace(self.rounds[taken[-1]], score=self.best.score)
-
-
-def _class_of(dag: Graph) -> bytes:
-    """What equivalent DAGs have in common, and no others."""
-    order = NameOrder(dag.names).positions
-    marks = equivalence_class(dag).marks[np.ix_(order, order)]
-    return sha256(marks.tobytes()).digest()
