@@ -6,9 +6,9 @@ Rows are drawn from a known network, of labels, numbers or both; 30 % of the cel
 are missing, more often where a third column, always seen, is large or is its first level: at
 random, not completely so. `information` and `bootstrap` are the 95 % intervals of
 `gml.fit(missing="em", intervals=0.95)` for each parameter; `imputation` is a mean, a share or a
-slope, estimated in each of ten tables of `gml.impute(draws=10)` and pooled by Rubin's rules. A line
-has the shares of intervals that hold the truth, with the standard error that so many replications
-leave.
+slope, estimated in each of ten tables of `gml.impute(draws=10)` and pooled by Rubin's rules, with
+the degrees of freedom of Barnard & Rubin (1999). A line has the shares of intervals that hold the
+truth, with the standard error that so many replications leave.
 """
 
 from __future__ import annotations
@@ -144,14 +144,16 @@ def line(what, n, hits):
 # ---------------------------------------------------------------------- multiple imputation
 
 
-def pooled(estimates, variances):
-    """Rubin's rules: the interval of m estimates."""
+def pooled(estimates, variances, complete_df):
+    """The interval of m estimates by Rubin's rules, with degrees of freedom by Barnard & Rubin."""
     from scipy.special import stdtrit
 
     m, within, between = len(estimates), np.mean(variances), np.var(estimates, ddof=1)
     total = within + (1 + 1 / m) * between
-    df = (m - 1) * (1 + within / ((1 + 1 / m) * between)) ** 2 if between > 0 else np.inf
-    half = stdtrit(min(df, 1e9), (1 + LEVEL) / 2) * total**0.5
+    missing = (1 + 1 / m) * between / total
+    observed = (complete_df + 1) / (complete_df + 3) * complete_df * (1 - missing)
+    df = 1 / (missing**2 / (m - 1) + 1 / observed)
+    half = stdtrit(df, (1 + LEVEL) / 2) * total**0.5
     middle = np.mean(estimates)
     return middle - half, middle + half
 
@@ -179,12 +181,12 @@ def truth_of(net):
 def of_imputation(kind, net, n, replications):
     true = truth_of(net)
     hits = {key: [] for key in true}
-    for k in range(replications):
-        rows = with_gaps(net, n, np.random.default_rng([n, k]))
-        found = gml.impute(rows, net, draws=DRAWS, seed=k, threads=1)
+    for seed in range(replications):
+        rows = with_gaps(net, n, np.random.default_rng([n, seed]))
+        found = gml.impute(rows, net, draws=DRAWS, seed=seed, threads=1)
         each = [analyses(table.columns) for table in found.datasets]
-        for key, value in true.items():
-            low, high = pooled(*zip(*(one[key] for one in each), strict=True))
+        for k, (key, value) in enumerate(true.items()):
+            low, high = pooled(*zip(*(one[key] for one in each), strict=True), n - 1 - k)
             hits[key].append(low <= value <= high)
     line(f"imputation, {kind}", n, hits)
 

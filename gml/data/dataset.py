@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 MAX_LEVELS = 65535
 """The most levels of a column: codes take at most two bytes, and one code means missing. Words and
 identifiers, of which nothing is counted, may be more, and then take four."""
+
+# Rows of which masks are made at a time.
+_BLOCK_ROWS = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,26 @@ def missing_mask(column: NDArray[Any]) -> NDArray[np.bool_]:
     mask: NDArray[np.bool_]
     mask = np.isnan(column) if column.dtype.kind == "f" else column == missing_code(column)
     return mask
+
+
+def empty_rows(columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+    """The numbers of the rows in which every column is missing.
+
+    Examples
+    --------
+    >>> empty_rows([np.array([0, 255, 255], dtype=np.uint8), np.array([1.5, np.nan, 2.5])])
+    array([1])
+    """
+    if not columns or not all(map(has_missing, columns)):
+        return np.empty(0, dtype=np.int64)
+    found = []
+    for start in range(0, len(columns[0]), _BLOCK_ROWS):
+        part = slice(start, start + _BLOCK_ROWS)
+        found.append(
+            start
+            + np.flatnonzero(np.logical_and.reduce([missing_mask(one[part]) for one in columns]))
+        )
+    return np.concatenate(found)
 
 
 def has_missing(column: NDArray[Any]) -> bool:
@@ -224,10 +247,11 @@ class Dataset:
             weights=None if self.weights is None else self.weights[keep],
             first_line=None,
             origin=None if self.origin is None else self.origin.without_values(),
-            kept=self._kept(keep),
+            kept=self.kept_by(keep),
         )
 
-    def _kept(self, keep: NDArray[np.bool_]) -> KeptRows:
+    def kept_by(self, keep: NDArray[np.bool_]) -> KeptRows:
+        """Where the rows for which `keep` is true stood in the table as it was read."""
         if self.kept is None:
             return KeptRows(self.first_line, keep)
         still = np.zeros_like(self.kept.keep)
@@ -251,7 +275,7 @@ class Dataset:
             first, number = self.kept.first_line, int(self.kept.numbers()[row])
         return f"data row {number + 1}" if first is None else f"line {first + number}"
 
-    def blocks(self, n_rows: int = 1 << 16) -> Iterator[Dataset]:
+    def blocks(self, n_rows: int = _BLOCK_ROWS) -> Iterator[Dataset]:
         """Yield the dataset in blocks of rows, without copying."""
         for start in range(0, self.n_rows, n_rows):
             part = slice(start, start + n_rows)

@@ -66,18 +66,22 @@ def distinct_rows(table: Dataset) -> Dataset:
     """
     while table.n_rows > _PART_ROWS:
         parts = []
+        keep = np.zeros(table.n_rows, dtype=bool)
         for start in range(0, table.n_rows, _PART_ROWS):
             check_stopped()
             rows = slice(start, start + _PART_ROWS)
             columns = [column[rows] for column in table.columns]
             found = equal_cells(columns, None if table.weights is None else table.weights[rows])
             parts.append(([column[found.firsts] for column in columns], found.counts))
+            keep[start + found.firsts] = True
         fewer = replace(
             table,
             columns=tuple(
                 np.concatenate(some) for some in zip(*(c for c, _ in parts), strict=True)
             ),
             weights=np.concatenate([counts for _, counts in parts]),
+            first_line=None,
+            kept=table.kept_by(keep),
         )
         # Where most rows differ, another round would find no more.
         is_enough = fewer.n_rows > table.n_rows // 2

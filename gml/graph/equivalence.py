@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from hashlib import sha256
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from gml.graph.extension import consistent_extension
 from gml.graph.graph import Graph, Mark, require_marks
 from gml.graph.knowledge import Knowledge
 from gml.graph.orientation import maximally_oriented
+from gml.name_order import NameOrder
 
 # Matrices of n × n bytes that are held at one time.
 _MATRICES = 8
@@ -37,6 +39,20 @@ def equivalence_class(dag: Graph, knowledge: Knowledge | None = None) -> Graph:
     marks[matrix | matrix.T] = Mark.TAIL
     marks[directed] = Mark.ARROW
     return replace(dag, marks=marks, kind="pdag" if knowledge else "cpdag")
+
+
+def class_key(dag: Graph) -> bytes:
+    """What equivalent DAGs over the same nodes, in any order, have in common, and no others.
+
+    Examples
+    --------
+    >>> there = Graph.from_edges("AB", [("A", "-->", "B")])
+    >>> back = Graph.from_edges("BA", [("B", "-->", "A")])
+    >>> class_key(there) == class_key(back) != class_key(Graph.from_edges("AB", []))
+    True
+    """
+    order = NameOrder(dag.names).positions
+    return sha256(equivalence_class(dag).marks[np.ix_(order, order)].tobytes()).digest()
 
 
 def representative(dag: Graph, knowledge: Knowledge | None = None) -> Graph:

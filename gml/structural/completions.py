@@ -39,7 +39,7 @@ from gml.progress import Deadline, reporter
 from gml.resources import budget_in_force, require_memory
 from gml.stopping import check_stopped
 from gml.structural.mixed_completions import completed_rows
-from gml.structural.row_draws import Points, RowDraws
+from gml.structural.row_draws import LabelDraws, Points, RowDraws
 
 MOST_POINTS = 64
 """Complete rows that an incomplete one becomes, at the most, where it has labels missing."""
@@ -146,7 +146,7 @@ def _labels(
     tables = table_vector(net, layout)
     key = keys_of_names([""], seed, f"completions of {len(counts)} rows")[0]
     cells = np.column_stack(columns).astype(np.float64)
-    by_elimination = RowDraws(net, names, cells, most_points, seed)
+    by_elimination = LabelDraws(net, names, cells, most_points, seed)
     for first in range(0, len(counts), _BLOCK):
         check_stopped()
         last = min(first + _BLOCK, len(counts))
@@ -158,11 +158,11 @@ def _labels(
         own = counts[first:last]
         drawn = int(own[found.became == DRAWN].sum())
         yield _Block(found.points, found.weights * np.repeat(own, found.n_points), drawn)
-        for row in (first + np.flatnonzero(found.became == TOO_LARGE)).tolist():
-            check_stopped()
-            holes = np.flatnonzero(gaps[row])
-            points = by_elimination(row, holes)
-            yield _filled(cells[row].astype(np.int32), holes, points, counts[row], True)
+        large = first + np.flatnonzero(found.became == TOO_LARGE)
+        if len(large):
+            weights = np.repeat(counts[large] / most_points, most_points)
+            points = by_elimination(large, gaps[large])
+            yield _Block(points, weights, int(counts[large].sum()))
         reporter().advance("completing rows", last, len(counts))
 
 
@@ -181,7 +181,7 @@ def _numbers(
     for done, row in enumerate(incomplete, start=1):
         check_stopped()
         holes = np.flatnonzero(gaps[row])
-        yield _filled(cells[row], holes, points_of(row, holes), counts[row], False)
+        yield _filled(cells[row], holes, points_of(row, holes), counts[row])
         reporter().advance("completing rows", done, len(incomplete))
 
 
@@ -212,13 +212,11 @@ def _whole(cells: NDArray[Any], counts: NDArray[np.int64], gaps: NDArray[np.bool
     return _Block(cells[whole], counts[whole].astype(np.float64), 0)
 
 
-def _filled(
-    row: NDArray[Any], holes: NDArray[np.int64], points: Points, count: int, is_drawn: bool
-) -> _Block:
+def _filled(row: NDArray[Any], holes: NDArray[np.int64], points: Points, count: int) -> _Block:
     values, shares = points
     own = np.repeat(row[None], len(values), axis=0)
     own[:, holes] = values
-    return _Block(own, shares * float(count), int(count) if is_drawn else 0)
+    return _Block(own, shares * float(count), 0)
 
 
 class _SigmaPoints:

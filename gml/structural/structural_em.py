@@ -9,7 +9,10 @@ a round at the most. What a round takes is the height of EM's climb, not its las
 begins with the tables of the completed rows, which are Friedman's M-step and never lower the score,
 and ends when less than 1e-7 of the likelihood is left to gain. Scores that are less than a nat
 apart after that, of one round and the next or of two starts, are climbed to the end, as is the
-answer.
+answer: until less than 1e-10 is left, by Aitken's extrapolation. Parameters may be thousands of
+steps from where they would end, but nobody is told of these. (bdeu depends on them: there a climb
+ends where they do, which priors bring near.) A graph that was fitted in the
+same start, or one equivalent to it, is not fitted again: rounds that come by it have ended.
 
 What comes out depends on the model that completes the rows: they speak for what it has, and against
 what it lacks. Let a share c of the rows have both columns of an edge. If the model lacks the edge,
@@ -46,7 +49,7 @@ from typing import NamedTuple, Protocol
 
 from gml.data.dataset import Dataset
 from gml.errors import CannotAnswer
-from gml.graph.equivalence import equivalence_class
+from gml.graph.equivalence import class_key
 from gml.graph.graph import Graph
 from gml.learners.search import SearchResult
 from gml.model.bayesnet import BayesNet
@@ -207,6 +210,8 @@ class _Climb:
     steps: int = 0
     _completion: tuple[BayesNet, Completion] | None = None
     _finished: BayesNet | None = None
+    _scores: dict[bytes, float] = field(default_factory=dict)
+    """Of what was fitted, by equivalence class."""
 
     def begin(self, first: Graph) -> None:
         """Complete rows, learn and fit until the graph stays, or the score does not rise."""
@@ -251,11 +256,9 @@ class _Climb:
                 self.ended = False
                 return
             learned, by = self._learned(completion.rows, begin)
-            same = [dag, None if self.by is None else self.found.dag]
-            if any(one is not None and _are_equivalent(learned.dag, one) for one in same):
-                self._record(PLAIN, model.score, learned.score, learned.graph, False, completion)
+            if self._is_known(PLAIN, learned, completion):
                 return
-            fitted = self.fitting.roughly(learned.dag, completion.rows)
+            fitted = self._fitted(learned.dag, completion)
             rises = fitted.flaw is None
             is_better = rises and fitted.score > self.best.score + _DOUBT
             if dag is not None:
@@ -278,10 +281,9 @@ class _Climb:
         completion = self._completed(self.best)
         rows = counted_again(completion.rows, 1 / share)
         learned, by = self._learned(rows, self.found.dag)
-        if _are_equivalent(learned.dag, self.found.dag):
-            self._record(RICHER, self.best.score, learned.score, learned.graph, False, completion)
+        if self._is_known(RICHER, learned, completion):
             return
-        fitted = self.fitting.roughly(learned.dag, completion.rows)
+        fitted = self._fitted(learned.dag, completion)
         is_fit = fitted.flaw is None
         taken = is_fit and fitted.score > self.best.score + _DOUBT
         self._judged(RICHER, fitted, learned, by, completion, taken=taken)
@@ -301,10 +303,10 @@ class _Climb:
                 self.ended = False
                 break
             dag = edges.changed(self.found.dag, change)
-            if dag is None:
+            if dag is None or class_key(dag) in self._scores:
                 continue
             reporter().advance("single edges", done, len(changes))
-            fitted = self.fitting.roughly(dag, completion.rows)
+            fitted = self._fitted(dag, completion)
             if fitted.flaw is None and fitted.score > self.best.score + _DOUBT:
                 self.steps += 1
                 gain = fitted.score - self.best.score
@@ -328,6 +330,19 @@ class _Climb:
         self.steps += learned.search.steps
         self.ended = self.ended and learned.search.complete
         return learned
+
+    def _fitted(self, dag: Graph, completion: Completion) -> Fitted:
+        fitted = self.fitting.roughly(dag, completion.rows)
+        self._scores[class_key(dag)] = fitted.score
+        return fitted
+
+    def _is_known(self, kind: str, learned: SearchResult, completion: Completion) -> bool:
+        """Whether what was learned was fitted before: it leads where it led then."""
+        score = self._scores.get(class_key(learned.dag))
+        if score is None:
+            return False
+        self._record(kind, score, learned.score, learned.graph, False, completion)
+        return True
 
     def _comparable(self, one: Fitted, other: Fitted) -> tuple[Fitted, Fitted]:
         """Both climbed to the end, where their scores are too near to say which is higher."""
@@ -377,7 +392,3 @@ class _Climb:
         taken = [k for k, one in enumerate(self.rounds) if one.taken]
         if taken:
             self.rounds[taken[-1]] = replace(self.rounds[taken[-1]], score=self.best.score)
-
-
-def _are_equivalent(one: Graph, other: Graph) -> bool:
-    return equivalence_class(one) == equivalence_class(other)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import pytest
 from scipy.special import gammaln
 
 import gml
+from gml.data.dataset import Dataset, Variable, empty_rows
 from gml.errors import CannotAnswer, GmlWarning, UsageError
 from gml.graph.graph import Graph
 from gml.model.em.fitting import EmReport, fit_em
@@ -18,6 +20,7 @@ from gml.model.em.table_fitting import table_problem
 from gml.resources import limited_to
 from gml.verbs.shared.em_report import summary_of, tell_report, written
 from gml.verbs.shared.em_request import observing
+from gml.verbs.shared.mixture_report import tell_of_holes
 
 CHAIN = Graph.from_edges("abc", [("a", "-->", "b"), ("b", "-->", "c")])
 CLASSES = Graph.from_edges("Habc", [("H", "-->", name) for name in "abc"])
@@ -264,6 +267,46 @@ def test_a_row_of_probability_zero_has_the_line_that_it_has_in_the_file(tmp_path
     impossible = np.array([0.5, 0.5, 1.0, 0.0, 1.0, 0.0])
     with pytest.raises(CannotAnswer, match="line 4 has probability 0 in this model"):
         problem.expect(impossible)
+
+
+def many_rows(rows, columns=8, empty=5):
+    """Rows of few kinds, some of them without any value."""
+    rng = np.random.default_rng(3)
+    cells = rng.integers(2, size=(columns, rows), dtype=np.uint8)
+    cells[0] = np.where(rng.random(rows) < 0.2, 255, cells[0])
+    lost = np.sort(rng.choice(rows, size=empty, replace=False))
+    cells[:, lost] = 255
+    names = "abcdefgh"[:columns]
+    variables = tuple(Variable(name, ("x", "y")) for name in names)
+    return Dataset(variables, tuple(cells), first_line=2), lost
+
+
+def test_many_rows_without_the_empty_ones_stand_once_each_with_weights():
+    rows, lost = many_rows(300_000, columns=3)
+    assert empty_rows(rows.columns).tolist() == lost.tolist()
+    found = observing(rows)
+    assert found.n_rows < 100 and found.n == rows.n - len(lost)
+    for name in "abc":
+        column = rows.columns[rows.index(name)]
+        seen = np.delete(column, lost)
+        counts = np.bincount(found.columns[found.index(name)], found.weights, minlength=256)
+        assert counts.tolist() == np.bincount(seen, minlength=256).tolist()
+    for row in (0, found.n_rows - 1):
+        at = int(found.name_of_row(row).removeprefix("line ")) - 2
+        assert [c[row] for c in found.columns] == [c[at] for c in rows.columns]
+
+
+def test_to_leave_out_rows_takes_less_memory_than_their_codes():
+    rows, _ = many_rows(2_000_000)
+    tracemalloc.start()
+    try:
+        observing(rows)
+        tell_of_holes(rows)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # A byte per row says which were kept; the rest is that of a part of the rows.
+    assert peak < 2_000_000 + 8 * 2**20 < rows.n_rows * len(rows.columns)
 
 
 @pytest.mark.parametrize("weight", [1e-7, 1e-3, 1e6])

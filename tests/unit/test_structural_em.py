@@ -11,6 +11,7 @@ import pytest
 
 import gml
 from gml.counts.counter import TableSet
+from gml.model.em.fitting import fit_em
 from gml.scores.base import RESOLUTION
 from gml.structural.completions import completed
 
@@ -109,6 +110,29 @@ def test_rows_of_many_states_are_draws_with_the_right_shares():
     assert (errors.std(axis=0) < math.sqrt((alike**2).sum() / 4 / 4)).all()
 
 
+@pytest.mark.parametrize("shares_a_plan", [True, False])
+def test_rows_of_too_many_states_to_look_at_are_drawn_by_elimination(monkeypatch, shares_a_plan):
+    """One plan for all rows, or one for each, draws from the distribution of what a row lacks."""
+    monkeypatch.setattr("gml.structural.completions._MOST_STATES", 2)
+    if not shares_a_plan:
+        monkeypatch.setattr("gml.model.inference._SHARED_BYTES", 0)
+    frame = chain(5, 80, 0.5)
+    net = network(frame, [("a", "b"), ("b", "c")])
+    table = gml.read(frame, missing="available")
+    drawn = completed(net, table, most_points=16)
+    lack_two = (frame[list("abc")].isna().sum(axis=1) >= 2).sum()
+    assert lack_two > 20 and drawn.drawn >= lack_two
+    rows = drawn.rows
+    assert rows.n * rows.unit == pytest.approx(80, rel=1e-12)
+    for pair in (("a", "b"), ("b", "c"), ("c", "d")):
+        expected = expected_by_definition(net, frame, pair)
+        found = rows.to_frame()[list(pair)].apply(tuple, axis=1)
+        for key, value in expected.items():
+            own = float((rows.weights * rows.unit)[(found == key).to_numpy()].sum())
+            # Draws of equal rows are not the same: 16 of each of at most 80.
+            assert own == pytest.approx(value, abs=4.5 * math.sqrt(80 / 4 / 16))
+
+
 def test_numbers_become_points_with_the_right_moments():
     rng = np.random.default_rng(4)
     x = rng.normal(size=300)
@@ -134,6 +158,20 @@ def test_numbers_become_points_with_the_right_moments():
             cov[np.ix_(holes, holes)] = found.factor @ found.factor.T
         expected += np.outer(mean, mean) + cov
     np.testing.assert_allclose(second, expected, rtol=1e-9)
+
+
+def test_the_last_climb_ends_by_height_unless_the_score_moves_with_parameters(monkeypatch):
+    enough = []
+
+    def told(graph, rows, *, settings, **named):
+        enough.append(settings.enough)
+        return fit_em(graph, rows, settings=settings, **named)
+
+    monkeypatch.setattr("gml.verbs.shared.structural_search.fit_em", told)
+    for score, last in (("bic", 1e-10), ("bdeu", None)):
+        gml.hc(chain(5, 300, 0.3), missing="em", score=score)
+        assert enough[0] == 1e-7 and enough[-1] == last
+        enough.clear()
 
 
 @pytest.mark.parametrize("learner", [gml.hc, gml.ges])

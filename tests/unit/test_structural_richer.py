@@ -12,9 +12,11 @@ import pytest
 
 import gml
 from gml.graph.knowledge import Knowledge
+from gml.learners.search import SearchResult
 from gml.scores.base import total
 from gml.structural.completions import completed
 from gml.structural.single_edges import Change, SingleEdges, counted_again, pairs_seen
+from gml.structural.structural_em import Fitted, Learned, structural_em
 
 
 def dag(names, arcs):
@@ -187,3 +189,64 @@ def test_richer_rounds_and_single_edges_raise_the_score():
         ]
         assert {step.round for step in single} == set(taken)
     assert kinds == {"plain", "richer", "edges"}
+
+
+class Scripted:
+    """Searches that find what a script says, and fits that have the scores of a script."""
+
+    def __init__(self, frame, found, scores):
+        self.frame, self.found, self.scores = frame, list(found), scores
+        self.fitted = []
+
+    def learn(self, rows, begin, *, start, round):
+        graph = self.found.pop(0)
+        return Learned(SearchResult(graph, graph, 0.0, 0), None)
+
+    def roughly(self, graph, completed):
+        arcs = frozenset(graph.names[e.source] + graph.names[e.target] for e in graph.edges())
+        self.fitted.append("".join(sorted(arcs)))
+        net = gml.fit(self.frame, graph, method="bayes", missing="available")
+        return Fitted(net, self.scores[self.fitted[-1]], 0.0)
+
+    def to_the_end(self, rough):
+        return rough
+
+    # What changes of single edges are asked for.
+    def in_doubt(self, graph, rows, share):
+        return [Change("b", "a", True), Change("c", "b", True)]
+
+    def changed(self, graph, change):
+        return dag("abc", [(change.source, change.target)])
+
+    def expected_score(self, graph, rows):
+        return 0.0
+
+
+def test_no_graph_is_fitted_twice():
+    """Rounds, richer rounds and single edges pass by what was fitted, or one equivalent to it."""
+    frame = blanked(network(1, n=3), 0.3, 2)
+    one, two, three = ([("a", "b")], [("a", "b"), ("b", "c")], [("a", "c")])
+    found = [dag("abc", arcs) for arcs in (one, two, one, three, one)]
+    script = Scripted(
+        frame, found, {"": -200.0, "ab": -100.0, "abbc": -90.0, "ac": -95.0, "cb": -99.0}
+    )
+    result = structural_em(
+        table_of(frame),
+        [lambda: dag("abc", [])],
+        script.learn,
+        script,
+        shown=lambda graph: graph,
+        edges=script,
+    )
+    # Of the single edges, b → a is a → b again.
+    assert script.fitted == ["", "ab", "abbc", "ac", "cb"] and not script.found
+    assert result.fitted.score == -90 and result.complete
+    told = [(one.kind, one.score, one.taken) for one in result.rounds]
+    assert told == [
+        ("plain", -100.0, True),
+        ("plain", -90.0, True),
+        ("plain", -100.0, False),
+        ("richer", -95.0, False),
+        ("plain", -100.0, False),
+        ("edges", -90.0, False),
+    ]

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from gml.data.dataset import Dataset
 from gml.data.resampling import bootstrap_samples
+from gml.data.row_groups import distinct_rows
 from gml.errors import CannotAnswer, listing, parameter
 from gml.model.bayesnet import BayesNet
 from gml.model.em.fitting import EmSettings, fit_em
@@ -34,8 +35,7 @@ def parameter_draws(
     """Yield networks on the same graph, each fitted to a bootstrap sample of the rows.
 
     Labels of the network that are not columns are hidden; the scale of a number that nobody saw
-    cannot be fitted. Draws are over the sorted distinct rows,
-    and do not depend on their order.
+    cannot be fitted. Draws are over the sorted distinct rows, and do not depend on their order.
     """
     unseen = [v.name for v in net.variables if v.is_continuous and v.name not in rows.names]
     if unseen:
@@ -49,6 +49,9 @@ def parameter_draws(
         if variable.name not in rows.names
     }
     used = rows.select([name for name in net.names if name not in hidden])
+    if not any(variable.is_continuous for variable in used.variables):
+        # To sort all rows would take several times the memory of their codes.
+        used = distinct_rows(used)
     settings = EmSettings(restarts=_STARTS if hidden else 1, seed=seed)
     for sample in bootstrap_samples(used, n_draws, seed=seed):
         yield fit_em(

@@ -171,16 +171,17 @@ def incomplete_rows(
     reading = reading or ReadOptions()
     with open_records(data, reading) as records:
         rows = _evidence(net, records, reading, missing, ignore_unknown)
+        empty = dataset_of(net, rows.names, with_holes(rows.room(0)))
+        parts = [[column] for column in empty.columns]
         # Codes of blocks, since figures of all rows would take eight times as much.
-        blocks = [
-            dataset_of(net, rows.names, with_holes(values))
-            for _, values in evidence_blocks(records, rows, reading)
-        ]
-    empty = dataset_of(net, rows.names, with_holes(rows.room(0)))
-    columns = [
-        np.concatenate(parts)
-        for parts in zip(empty.columns, *(block.columns for block in blocks), strict=True)
-    ]
+        for _, values in evidence_blocks(records, rows, reading):
+            block = dataset_of(net, rows.names, with_holes(values))
+            for own, column in zip(parts, block.columns, strict=True):
+                own.append(column)
+    columns = []
+    for own in parts:
+        columns.append(np.concatenate(own))
+        own.clear()
     return replace(empty, columns=tuple(columns))
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from gml.counts.counter import Counter
-from gml.data.dataset import Dataset, has_missing, missing_mask
+from gml.data.dataset import Dataset, empty_rows, has_missing
 from gml.data.options import EM
 from gml.errors import CannotAnswer, agreeing, counted, parameter
 from gml.graph.provenance import Provenance
@@ -24,16 +22,13 @@ _MOST_SHOWN = 3
 
 def tell_of_holes(table: Dataset) -> None:
     """Say on what a fit to incomplete rows relies."""
-    holes = [column for column in table.columns if has_missing(column)]
-    if not holes:
+    if not any(map(has_missing, table.columns)):
         return
     tell_assumption()
-    if len(holes) == len(table.columns):
-        empty = np.logical_and.reduce([missing_mask(column) for column in holes])
-        count = int(np.count_nonzero(empty))
-        if count:
-            are = agreeing(count, "is", "are")
-            reporter().tell(f"{counted(count, 'row')} with nothing observed {are} left out")
+    count = len(empty_rows(table.columns))
+    if count:
+        are = agreeing(count, "is", "are")
+        reporter().tell(f"{counted(count, 'row')} with nothing observed {are} left out")
 
 
 def nothing_left(choice: Choice) -> CannotAnswer:

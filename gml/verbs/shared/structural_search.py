@@ -30,8 +30,10 @@ from gml.verbs.shared.em_scores import observed_score, price_of, prior_size, req
 from gml.verbs.shared.graph_input import GivenGraph
 from gml.verbs.shared.score_search import OpenSearch, ReadSearch
 
-# The share of the objective that EM may leave between two searches.
+# The share of the objective that EM may leave between two searches, and at the end where the score
+# is the height of the climb: no parameter is told.
 _ENOUGH = 1e-7
+_AT_THE_END = 1e-10
 
 Learner = Callable[[OpenSearch, Graph | None, Trace | None], SearchResult]
 """Searches by an open score, beginning with a DAG if there is one and it can do that."""
@@ -187,8 +189,12 @@ class _Asked:
         return self._fitted(dag, start, _ENOUGH)
 
     def to_the_end(self, rough: Fitted) -> Fitted:
-        """Climb on to where nothing is left to gain."""
-        return self._fitted(rough.net.graph, rough.net, None)
+        """Climb on to where nothing is left to gain.
+
+        Where there is a prior, the score is not what EM maximises, and moves with every parameter.
+        """
+        enough = _AT_THE_END if prior_size(self.read.chosen) is None else None
+        return self._fitted(rough.net.graph, rough.net, enough)
 
     def _fitted(self, dag: Graph, start: BayesNet | None, enough: float | None) -> Fitted:
         """Fit by EM, with a prior of one row where there is no other estimate."""
