@@ -35,7 +35,7 @@ from gml.counts.spark_rows import (
     stored,
 )
 from gml.counts.spark_session import job, require_same_gml
-from gml.counts.spark_source import SparkSource, open_source
+from gml.counts.spark_source import SparkSource, open_spark_source
 from gml.data.chosen_cuts import refuse_cuts_by_others
 from gml.data.column_tally import BYTES_PER_NUMBER
 from gml.data.columns import Choice
@@ -169,7 +169,7 @@ class _CodePieces:
 
 def open_spark(data: Any, options: ReadOptions, *, used: Choice | None = None) -> SparkCounter:
     """Return the engine over a path, a table or a frame that Spark reads, for the columns used."""
-    source = open_source(data, options, used=used)
+    source = open_spark_source(data, options, used=used)
     reading, session, where = source.reading, source.session, source.reading.where
     # What the options alone say is said before the rows are read.
     chosen = ((reading.names[j], reading.specs[j].kind, ()) for j in reading.chosen)

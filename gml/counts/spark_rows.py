@@ -49,7 +49,7 @@ class QuoteOpen(DataError):
 
 
 @dataclass(frozen=True)
-class Reading:
+class PieceReading:
     """How to read rows: the names of all columns, those used, and what each is read as.
 
     The budget is that of the driver: an executor knows of no limit that the user gave.
@@ -93,7 +93,7 @@ class Reading:
 # ---------------------------------------------------------------------- rows as Arrow has them
 
 
-def pieces_of_values(batches: Iterable[Any], reading: Reading) -> Iterator[PieceColumns]:
+def pieces_of_values(batches: Iterable[Any], reading: PieceReading) -> Iterator[PieceColumns]:
     """Read pieces of columns of any type, which stand in the order of `reading.read`."""
     waiting: list[Any] = []
     rows = n_bytes = 0
@@ -116,12 +116,12 @@ def _cut_to(most: int, batches: Iterable[Any]) -> Iterator[Any]:
             yield batch.slice(start, most)
 
 
-def _piece_of(batches: Sequence[Any], reading: Reading) -> PieceColumns:
+def _piece_of(batches: Sequence[Any], reading: PieceReading) -> PieceColumns:
     with limited_to(reading.budget):
         return _columns_of(batches, reading)
 
 
-def _columns_of(batches: Sequence[Any], reading: Reading) -> PieceColumns:
+def _columns_of(batches: Sequence[Any], reading: PieceReading) -> PieceColumns:
     n_rows = sum(batch.num_rows for batch in batches)
     options = reading.options
     na = {token.strip(" ") for token in options.na_tokens}
@@ -203,7 +203,7 @@ def _joined(lines: Any) -> bytes:
     return text + b"\n"
 
 
-def pieces_of_text(batches: Iterable[Any], reading: Reading) -> Iterator[PieceColumns]:
+def pieces_of_text(batches: Iterable[Any], reading: PieceReading) -> Iterator[PieceColumns]:
     """Read pieces of the lines of text files: the bytes of each, its file, where its block begins.
 
     The first block of each file begins with the header, which must be that of the first file.
@@ -226,7 +226,9 @@ def _by_block(batch: Any) -> Iterator[tuple[tuple[int, int], Any]]:
         yield (int(files[begin]), int(starts[begin])), values.slice(begin, end - begin)
 
 
-def _pieces_of_block(start: int, lines: Iterable[Any], reading: Reading) -> Iterator[PieceColumns]:
+def _pieces_of_block(
+    start: int, lines: Iterable[Any], reading: PieceReading
+) -> Iterator[PieceColumns]:
     where = reading.where
     source = _Lines(lines, reading.options.encoding, where)
     rest, line = b"", 1
@@ -272,7 +274,7 @@ def pieces_schema(n_columns: int) -> str:
     return ", ".join([*kinds, *cells])
 
 
-PieceReader = Callable[[Iterable[Any], Reading], Iterator[PieceColumns]]
+PieceReader = Callable[[Iterable[Any], PieceReading], Iterator[PieceColumns]]
 
 
 @dataclass(frozen=True)
@@ -280,7 +282,7 @@ class StorePieces:
     """Turns batches of rows into rows of a table of pieces; Spark calls it for each partition."""
 
     reader: PieceReader
-    reading: Reading
+    reading: PieceReading
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """Yield one batch per piece."""

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from gml.counts.spark_rows import PieceReader, Reading, pieces_of_text, pieces_of_values
+from gml.counts.spark_rows import PieceReader, PieceReading, pieces_of_text, pieces_of_values
 from gml.counts.spark_session import job, session_at
 from gml.data.columns import Choice, choose_columns, column_specs
 from gml.data.frames import is_spark_frame
@@ -48,7 +48,7 @@ class SparkSource:
 
     session: Any
     frame: Any
-    reading: Reading
+    reading: PieceReading
     reader: PieceReader
 
     @property
@@ -73,7 +73,7 @@ class SparkSource:
                     conf.set(key, value)
 
 
-def open_source(data: Any, options: ReadOptions, *, used: Choice | None) -> SparkSource:
+def open_spark_source(data: Any, options: ReadOptions, *, used: Choice | None) -> SparkSource:
     """Return what to read for the columns that `used` picks from those that the options leave."""
     if is_spark_frame(data):
         _refuse_text_options(options, "a frame of Spark")
@@ -134,7 +134,7 @@ def _of_frame(
         fields = frame.schema.fields
     names = [field.name for field in fields]
     chosen = choose_columns(names, options, used, where)
-    reading = Reading(names, chosen, column_specs(names, chosen, options), options, where)
+    reading = PieceReading(names, chosen, column_specs(names, chosen, options), options, where)
     for j in reading.read:
         if fields[j].dataType.typeName() in _NESTED:
             raise DataError(
@@ -172,7 +172,7 @@ def _of_text(
     header = _header(session, lines, where, delimiter, options)
     chosen = choose_columns(header.names, options, used, where)
     specs = column_specs(header.names, chosen, options)
-    reading = Reading(header.names, chosen, specs, options, where, delimiter)
+    reading = PieceReading(header.names, chosen, specs, options, where, delimiter)
     return SparkSource(session, lines, reading, pieces_of_text)
 
 

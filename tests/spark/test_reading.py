@@ -11,7 +11,7 @@ import pytest
 
 import gml as library
 from gml.counts.spark import open_spark
-from gml.counts.spark_rows import Reading, pieces_of_text, pieces_of_values
+from gml.counts.spark_rows import PieceReading, pieces_of_text, pieces_of_values
 from gml.data.options import reading_options
 from gml.kernel.layout import CODES8, NUMBERS, ColumnSpec
 from gml.resources import limited_to
@@ -151,7 +151,7 @@ def test_many_numbers_are_cut_by_quantiles(session, tmp_path):
 
 def _reading(specs, budget):
     names = [f"c{j}" for j in range(len(specs))]
-    return Reading(names, range(len(specs)), specs, reading_options(), "rows", budget=budget)
+    return PieceReading(names, range(len(specs)), specs, reading_options(), "rows", budget=budget)
 
 
 def test_pieces_of_text_keep_to_the_budget():
