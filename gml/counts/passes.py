@@ -37,6 +37,7 @@ from gml.counts.exact_moments import Frame, moments_from_sums
 from gml.counts.expanded_moments import ExpandedMoments
 from gml.counts.pass_correlations import expanded_in_passes
 from gml.counts.pass_regressions import residuals_in_passes
+from gml.counts.pass_repeats import numbers_in_passes, repeats_in_passes
 from gml.counts.pass_work import (
     CompleteRows,
     Extremes,
@@ -54,6 +55,7 @@ from gml.counts.residuals import Residuals
 from gml.data.alignment import Recoding, recoded
 from gml.data.column_kinds import require_labels
 from gml.data.dataset import Dataset, Variable
+from gml.data.number_summary import NumberValues
 from gml.errors import UsageError, unknown_name
 from gml.resources import budget_in_force, require_memory
 
@@ -293,6 +295,18 @@ class PassCounter(Counter):
     def residuals(self, families: Sequence[Family]) -> Residuals:
         """Regress numbers on numbers within configurations of labels."""
         return residuals_in_passes(self, families)
+
+    def row_repeats(self) -> dict[int, int]:
+        """How many different rows occur how often."""
+        return repeats_in_passes(self)
+
+    def uncut_repeats(self) -> dict[int, int] | None:
+        """The same of the table as it was read, if numbers were cut and that is known."""
+        return None
+
+    def number_values(self) -> dict[str, NumberValues]:
+        """The values of columns that hold numbers."""
+        return numbers_in_passes(self)
 
     def require(self, n_bytes: int, what: str) -> None:
         """Refuse what would take more memory than there is."""

@@ -41,10 +41,11 @@ from gml.data.chosen_cuts import refuse_cuts_by_others
 from gml.data.columns import Choice
 from gml.data.dataset import Dataset, Variable
 from gml.data.missing import why_no_rows
+from gml.data.number_summary import NumberValues
 from gml.data.options import ReadOptions
 from gml.data.piece_facts import PieceColumns, Survey, TableFacts, bits_of_weights, sum_of_weights
 from gml.data.settled_columns import IN_PIECES, SettledTable, settle
-from gml.errors import CannotAnswer, DataError, counted
+from gml.errors import CannotAnswer, DataError, counted, listing
 from gml.progress import reporter
 from gml.resources import budget_in_force
 
@@ -65,14 +66,17 @@ class SparkCounter(PassCounter):
         n_parts: int,
         *,
         with_added_level: frozenset[str] = frozenset(),
+        cut: Sequence[str] = (),
     ) -> None:
         """Take a table of coded pieces, which is cached, and has so many partitions with rows.
 
-        Some columns may have a level for what is missing, which was not declared.
+        Some columns may have a level for what is missing, which was not declared, and some may have
+        held numbers, which were cut.
         """
         super().__init__(facts)
         self._session, self._coded, self._n_parts = session, coded, n_parts
         self.with_added_level = with_added_level
+        self._cut = tuple(cut)
         self.n_jobs = 0
         # Whoever opened the engine may not close it.
         self._release = weakref.finalize(self, _unpersist, coded)
@@ -99,6 +103,15 @@ class SparkCounter(PassCounter):
         """Their missing cells by column, weighted."""
         assert self.missing_treatment is not None
         return dict(self.missing_treatment.cells)
+
+    def number_values(self) -> dict[str, NumberValues]:
+        """The values of columns that hold numbers; of those that were cut only codes are left."""
+        if self._cut:
+            reporter().warn(
+                f"{self.where}: Spark holds codes of {listing(self._cut)}, so the model keeps "
+                "nothing of their numbers before they were cut, which checks would compare"
+            )
+        return super().number_values()
 
     def _over_chunks(self, columns: Sequence[int], work: Work[Partial]) -> Partial:
         variables = tuple(self.variables[j] for j in columns)
@@ -279,6 +292,7 @@ def _coded(source: SparkSource, pieces: Any, settled: SettledTable, n_parts: int
         facts,
         n_parts,
         with_added_level=settled.with_added_level,
+        cut=settled.cut,
     )
     try:
         with job(source.session, f"{where}: coding"):

@@ -156,6 +156,11 @@ class SettledTable:
             if len(coder.variable.levels or ()) > len(coder.coding.levels or ())
         )
 
+    @property
+    def cut(self) -> tuple[str, ...]:
+        """The columns whose numbers became intervals."""
+        return tuple(c.variable.name for c in self.coders if c.coding.edges is not None)
+
     def coded(
         self, piece: PieceColumns
     ) -> tuple[list[NDArray[Any]], NDArray[np.int64] | None, int]:

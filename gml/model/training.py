@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.counts.counter import Counter
-from gml.counts.streamed import StreamCounter
+from gml.counts.passes import PassCounter
 from gml.data.dataset import Dataset
 from gml.data.number_summary import NumberSummary, NumberValues
 from gml.data.row_groups import distinct_rows, equal_rows, multiplicities
@@ -121,8 +121,10 @@ def training_behind(counter: Counter) -> Training | None:
     Where even the different numbers of a column take too much of it, there is nothing to keep.
     """
     rows = counter.rows()
-    if rows is not None or not isinstance(counter, StreamCounter) or counter.n == 0:
+    if rows is not None or not isinstance(counter, PassCounter):
         return training_of(rows)
+    if counter.unit != 1 or counter.n == 0:
+        return None
     try:
         numbers = {name: found.summary() for name, found in counter.number_values().items()}
         uncut = counter.uncut_repeats()
