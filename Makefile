@@ -14,7 +14,7 @@ SECONDS ?= 60
 install_extra = PYTHONWARNINGS=ignore $(BIN)/pip install --quiet --disable-pip-version-check $$($(BIN)/python -c \
   'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$(1)"])')
 
-.PHONY: demo test hostile shells test-page test-spark spark-kills bench-spark fuzz lint format docs pictures bench bench-search \
+.PHONY: demo test hostile shells test-page test-spark spark-kills bench-spark same-bytes fuzz lint format docs pictures bench bench-search \
   bench-check bench-crossings bench-undirected-structure bench-coverage bench-undirected bench-gibbs bench-l1 bench-pseudo bench-maxent bench-check-undirected bench-rake bench-numbers bench-mixed bench-crf-chains bench-crf bench-glasso bench-em bench-em-conditions sessions sanitize clean bench-em-numbers bench-mixtures
 
 $(STAMP): pyproject.toml $(KERNEL)
@@ -90,6 +90,11 @@ spark-kills: $(SPARK)
 bench-spark: $(SPARK)
 	$(call install,java:openjdk-17-jre-headless)
 	$(BIN)/python benchmarks/spark.py
+
+## Run every command with every engine and compare what it writes, byte for byte: an hour, with Spark.
+same-bytes: $(SPARK)
+	$(call install,java:openjdk-17-jre-headless)
+	$(BIN)/python benchmarks/same_bytes.py
 
 ## Feed damaged input of every kind to every command: make fuzz SECONDS=3600 SEED=7 KINDS=csv,dot.
 fuzz: $(STAMP)

@@ -38,6 +38,7 @@ from gml.counts.expanded_moments import ExpandedMoments
 from gml.counts.number_questions import RowsBehind
 from gml.counts.pass_correlations import expanded_in_passes
 from gml.counts.pass_regressions import residuals_in_passes
+from gml.counts.pass_repeats import numbers_in_passes, repeats_in_passes
 from gml.counts.pass_work import (
     CompleteRows,
     Extremes,
@@ -54,6 +55,7 @@ from gml.counts.residuals import Residuals
 from gml.data.alignment import Recoding, recoded
 from gml.data.column_kinds import require_labels
 from gml.data.dataset import Dataset, Variable
+from gml.data.number_summary import NumberValues
 from gml.errors import UsageError, unknown_name
 from gml.resources import budget_in_force, require_memory
 
@@ -295,6 +297,19 @@ class PassCounter(Counter):
     def residuals(self, families: Sequence[Family]) -> Residuals:
         """Regress numbers on numbers within configurations of labels."""
         return residuals_in_passes(self, families)
+
+    def row_repeats(self, names: Sequence[str] | None = None) -> Mapping[int, int] | None:
+        """How many different rows occur how often."""
+        return repeats_in_passes(self, self._columns_named(names))
+
+    def number_values(self, names: Sequence[str] | None = None) -> dict[str, NumberValues]:
+        """The values of columns that hold numbers."""
+        return numbers_in_passes(self, self._columns_named(names))
+
+    def _columns_named(self, names: Sequence[str] | None) -> list[int]:
+        """The positions of columns, by default of all."""
+        everything = [variable.name for variable in self.variables]
+        return [everything.index(name) for name in (everything if names is None else names)]
 
     def require(self, n_bytes: int, what: str) -> None:
         """Refuse what would take more memory than there is."""

@@ -41,12 +41,13 @@ from gml.data.column_tally import BYTES_PER_NUMBER
 from gml.data.columns import Choice
 from gml.data.dataset import Dataset, Variable
 from gml.data.missing import why_no_rows
+from gml.data.number_summary import NumberValues
 from gml.data.options import ReadOptions
 from gml.data.piece_weights import bits_of_weights, sum_of_weights
 from gml.data.settled_columns import SettledTable
 from gml.data.table_tally import TableTally
 from gml.data.tallied_pieces import IN_PIECES, PieceCoder, PieceColumns, PieceTallies
-from gml.errors import CannotAnswer, DataError, counted
+from gml.errors import CannotAnswer, DataError, counted, listing
 from gml.progress import reporter
 from gml.resources import budget_in_force
 
@@ -69,6 +70,7 @@ class SparkCounter(SettledCounter):
         """Take a table of coded pieces, which is cached, and has so many partitions with rows."""
         super().__init__(table, where, unit=unit)
         self._session, self._coded, self._n_parts = session, coded, n_parts
+        self._cut = frozenset(table.cut)
         self.n_jobs = 0
         # Whoever opened the engine may not close it.
         self._release = weakref.finalize(self, _unpersist, coded)
@@ -77,6 +79,18 @@ class SparkCounter(SettledCounter):
     def close(self) -> None:
         """Let Spark forget the codes."""
         self._release()
+
+    def number_values(self, names: Sequence[str] | None = None) -> dict[str, NumberValues]:
+        """The values of columns that hold numbers; of those that were cut only codes are left."""
+        cut = [v.name for v in self.variables if v.name in self._cut]
+        if names is not None:
+            cut = [name for name in cut if name in names]
+        if cut:
+            reporter().warn(
+                f"{self.where}: Spark holds codes of {listing(cut)}, so the model keeps nothing of "
+                "their numbers before they were cut, which checks would compare"
+            )
+        return super().number_values(names)
 
     def _over_chunks(self, columns: Sequence[int], work: Work[Partial]) -> Partial:
         variables = tuple(self.variables[j] for j in columns)

@@ -12,6 +12,7 @@ import itertools
 import logging
 import os
 import re
+import shutil
 import signal
 import sys
 import tempfile
@@ -37,6 +38,12 @@ _LOCAL = {
 _QUIET = {"spark.ui.showConsoleProgress": "false", "spark.ui.enabled": "false"}
 # What an executor says that has no gml, or one that is too different to read what it is sent.
 _NO_GML = re.compile(r"(?:ModuleNotFoundError|ImportError|AttributeError)[^\n]*gml[^\n]*")
+# What it logs as an error, without the time and the class; else what Java or a shell prints.
+_LOGGED = re.compile(r"^\S+ \S+ ERROR \S+: *(.*\S)", re.MULTILINE)
+_PRINTED = re.compile(r"^(.*(?:Exception|Error|error:).*)$", re.MULTILINE)
+# Errors that hide what led to them.
+_TOLD_BY_LOG = ("JAVA_GATEWAY_EXITED", "stopped SparkContext")
+_OLD_JAVA = "UnsupportedClassVersionError"
 _PYTHON_ERROR = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit)\b.*$", re.MULTILINE)
 
 
@@ -82,6 +89,8 @@ def _started(master: str | None) -> Any:
     from pyspark.sql import SparkSession
 
     remote = master if master is not None and master.startswith("sc://") else None
+    if remote is None and "SPARK_REMOTE" not in os.environ:
+        _require_java()
     reporter().status("starting Spark")
     descriptor, log = tempfile.mkstemp(prefix="gml-spark-", suffix=".log")
     # If a signal ends the process, this file goes with it.
@@ -104,6 +113,27 @@ def _started(master: str | None) -> Any:
         reporter().status(None)
     atexit.register(_stop, session, log)
     return session
+
+
+def _require_java() -> None:
+    """Refuse to start Spark's own process where there is no Java for it."""
+    from pyspark import SparkContext
+
+    # Under spark-submit it runs already.
+    if SparkContext._gateway is not None or "PYSPARK_GATEWAY_PORT" in os.environ:
+        return
+    home = os.environ.get("JAVA_HOME")
+    if home is not None and shutil.which(str(Path(home) / "bin" / "java")) is None:
+        raise CannotAnswer(_java_wanted(f"JAVA_HOME is {quote(home)}, which has no bin/java"))
+    if home is None and shutil.which("java") is None:
+        raise CannotAnswer(_java_wanted("there is no java in PATH, and no JAVA_HOME"))
+
+
+def _java_wanted(why: str) -> str:
+    return (
+        f"Spark needs Java 17 or later, and {why}; install it (apt install "
+        "openjdk-17-jre-headless), or set JAVA_HOME"
+    )
 
 
 def _with_context(master: str | None, log: str, descriptor: int) -> Any:
@@ -219,12 +249,23 @@ def _failures(log: str | None, what: str) -> Iterator[None]:
             raise CannotAnswer(other_gml(own_gml(), "none, or one that is too different")) from None
         kept = ""
         if log is not None and Path(log).exists():
+            if any(hiding in said for hiding in _TOLD_BY_LOG):
+                said = _said_in(log) or said
             # What failed has to be looked into.
             partial_files.discard(log)
             kept = f"; its log is {log}"
         kind = DataError if isinstance(error, AnalysisException) else CannotAnswer
         place = what if kind is DataError else f"{what}: Spark"
         raise kind(f"{place}: {_in_one_line(said)}{kept if kind is CannotAnswer else ''}") from None
+
+
+def _said_in(log: str) -> str | None:
+    """What Spark's own process said before it ended."""
+    text = Path(log).read_text(errors="replace")
+    if _OLD_JAVA in text:
+        return _java_wanted("the one in use is older")
+    found = _LOGGED.search(text) or _PRINTED.search(text)
+    return None if found is None else found[1]
 
 
 def _in_one_line(said: str) -> str:

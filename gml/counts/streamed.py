@@ -67,25 +67,22 @@ class StreamCounter(SettledCounter):
 
     def row_repeats(self, names: Sequence[str] | None = None) -> Mapping[int, int]:
         """How many different rows occur how often."""
-        return self._rows.repeats(self._budget // _SHARE_OF_GROUPS, self._at(names))
+        return self._rows.repeats(self._budget // _SHARE_OF_GROUPS, self._columns_named(names))
 
     def uncut_repeats(self, names: Sequence[str] | None = None) -> Mapping[int, int] | None:
         """The same of the table as it was read, if numbers were cut."""
-        return self._rows.uncut_repeats(self._budget // _SHARE_OF_GROUPS, self._at(names))
+        return self._rows.uncut_repeats(
+            self._budget // _SHARE_OF_GROUPS, self._columns_named(names)
+        )
 
     def number_values(self, names: Sequence[str] | None = None) -> dict[str, NumberValues]:
         """The values of columns that hold numbers, or held some before they were cut."""
-        origin, at = self._rows.table.origin, self._at(names)
+        origin, at = self._rows.table.origin, self._columns_named(names)
         found = self._rows.numbers([j for j in at if self.variables[j].is_continuous])
         if origin is not None:
             found |= origin.numbers
         wanted = [self.variables[j].name for j in at]
         return {name: found[name] for name in wanted if name in found and len(found[name].values)}
-
-    def _at(self, names: Sequence[str] | None) -> list[int]:
-        """The positions of columns."""
-        everything = [variable.name for variable in self.variables]
-        return [everything.index(name) for name in (everything if names is None else names)]
 
     def _over_chunks(self, columns: Sequence[int], work: Work[Partial]) -> Partial:
         n_blocks = self._rows.n_blocks

@@ -33,6 +33,11 @@ class SomeRows(NamedTuple):
     weights: NDArray[np.int64] | None
 
 
+def bytes_to_tell(rows: NDArray[np.uint8]) -> int:
+    """The memory that it takes to tell so many rows apart."""
+    return _COPIES * rows.size + _BYTES_PER_ROW * len(rows)
+
+
 class DistinctRows:
     """The different rows of what comes, as bytes, and how often each counts; within a limit."""
 
@@ -47,8 +52,7 @@ class DistinctRows:
         waiting = sum(len(counts) for _, counts in self._parts[1:])
         if waiting > len(self._parts[0][1]):
             self._parts = [self.result()]
-        held = sum(_COPIES * part.size + _BYTES_PER_ROW * len(part) for part, _ in self._parts)
-        return held <= self._limit
+        return sum(bytes_to_tell(part) for part, _ in self._parts) <= self._limit
 
     def result(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         """The different rows so far, and how often each counts."""

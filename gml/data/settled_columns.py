@@ -67,6 +67,11 @@ class SettledTable(NamedTuple):
             if column.variable.is_continuous and not tally.labels
         }
 
+    @property
+    def cut(self) -> tuple[str, ...]:
+        """The columns whose numbers became intervals."""
+        return tuple(c.variable.name for c in self.columns if c.coding.edges is not None)
+
 
 def settle(tally: TableTally, options: ReadOptions, where: str, held: str) -> SettledTable:
     """Decide what columns are; rows are `held` elsewhere than in memory, for messages."""

@@ -122,6 +122,8 @@ def training_behind(counter: Counter) -> Training | None:
     rows = counter.rows()
     if rows is not None or counter.n == 0:
         return training_of(rows)
+    if counter.unit != 1 or counter.n == 0:
+        return None
     try:
         repeats = counter.row_repeats()
         if repeats is None:

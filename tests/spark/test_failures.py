@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import gml as library
 from tests.command_line import GML, error_line
 from tests.spark.cluster import children
 from tests.spark.conftest import LOCAL, stop_session
@@ -48,6 +49,36 @@ def test_bad_input(gml, local, table, tmp_path):
     assert error_line(gml(*weights, *SPARK), 3) == error_line(gml(*weights), 3)
     words = ["pc", table, "-c", "sex,income", "--test", "fisher-z"]
     assert re.search("'(fe)?male' is not a number", error_line(gml(*words, *SPARK), 3))
+
+
+def test_no_java(gml_process, table, tmp_path):
+    args = ["chowliu", table, "-c", "sex,code", *SPARK]
+    nowhere = error_line(gml_process(*args, env={"JAVA_HOME": str(tmp_path)}), 4)
+    assert "Spark needs Java 17 or later, and JAVA_HOME is" in nowhere
+    assert "apt install openjdk-17-jre-headless" in nowhere
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\necho java.lang.UnsupportedClassVersionError >&2\nexit 1\n")
+    java.chmod(0o755)
+    old = error_line(gml_process(*args, env={"JAVA_HOME": str(tmp_path)}), 4)
+    assert "Spark needs Java 17 or later, and the one in use is older" in old
+    log = Path(old.rpartition("its log is ")[2].strip())
+    assert "UnsupportedClassVersionError" in log.read_text()
+    log.unlink()
+
+
+def test_a_log_says_what_an_error_hides(tmp_path):
+    from gml.counts.spark_session import _failures
+
+    log = tmp_path / "spark.log"
+    log.write_text(
+        "26/11/18 16:24:04 WARN Client: Failed to connect\norg.apache.SparkException: waiting\n"
+        "26/11/18 16:24:44 ERROR Backend: All masters are unresponsive! Giving up.\n"
+    )
+    with pytest.raises(library.CannotAnswer) as caught, _failures(str(log), "Spark did not start"):
+        raise OSError("Cannot call methods on a stopped SparkContext.")
+    said = "Spark did not start: Spark: All masters are unresponsive! Giving up."
+    assert str(caught.value) == f"{said}; its log is {log}"
 
 
 def test_what_needs_rows(gml, local, table):

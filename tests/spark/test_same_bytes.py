@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from gml.counts import pass_repeats
 from tests.command_line import error_line, printed_json
 
 LABELS = ["--exclude", "income,spent,weight"]
@@ -116,8 +117,8 @@ def _without_hash(printed: bytes) -> object:
     return json.dumps(_cleared(found))
 
 
-# The hash of the input, and what a fit keeps of the rows for later checks, which takes the rows.
-_OF_ROWS = {"hash", "data", "training", "numbers", "rows"}
+# The hash of the input, and what a regression keeps of its rows, which takes these in memory.
+_OF_ROWS = {"hash", "data", "rows"}
 
 
 def _cleared(content):
@@ -132,6 +133,21 @@ def _cleared(content):
         for key, part in content.items()
         if key not in _OF_ROWS or (key == "rows" and whole)
     }
+
+
+@IN_ONE_PROCESS
+def test_what_a_fit_keeps_of_its_rows(gml, master, table, graph, monkeypatch):
+    """Numbers before they were cut are not there any more, nor is there room for everything."""
+    engine = ["--engine", "spark", "--master", master]
+    args = ["fit-params", table, graph, "--missing", "drop"]
+    cut = gml(*args, "--cut", "code=3,6", *engine)
+    assert b"Spark holds codes of 'code', so the model keeps nothing of their numbers" in cut.stderr
+    kept = printed_json(gml(*args, "--cut", "code=3,6"))["graph"]["training"]
+    assert printed_json(cut)["graph"]["training"] == {"repeats": kept["repeats"]}
+    monkeypatch.setattr(pass_repeats, "_MOST", 1 << 10)
+    none = gml(*args, *engine)
+    assert b"the different rows take more than 1 KiB; so the model keeps nothing" in none.stderr
+    assert "training" not in printed_json(none)["graph"]
 
 
 @IN_ONE_PROCESS
