@@ -19,7 +19,7 @@ from gml.errors import parameter, with_flags
 from gml.independence.registry import TESTS
 from gml.parameters import Option
 from gml.scores.registry import SCORES
-from gml.verbs.help import marked
+from gml.verbs.shared.topic_text import marked
 
 TARGET = Path(__file__).with_name("commands.md")
 METHODS = Path(__file__).with_name("methods.md")

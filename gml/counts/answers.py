@@ -10,8 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gml import kernel
 from gml.data.dataset import Origin
 from gml.data.row_groups import configurations_at
+from gml.kernel.layout import TableStatistics
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,13 @@ class Counts:
     def levels_seen(self) -> float:
         """The product, over the conditioning columns, of the number of levels that occur."""
         return math.prod(float(len(set(column.tolist()))) for column in self.configs.T)
+
+
+def statistics_of(counts: Counts) -> TableStatistics:
+    """Return the statistics of the table of one test."""
+    found = kernel.active().table_statistics_of(np.ascontiguousarray(counts.table))
+    found.seen_z[0] = counts.levels_seen
+    return found
 
 
 def counts_of_cells(flat: NDArray[np.int64], given: Sequence[int], axes: Sequence[int]) -> Counts:

@@ -24,6 +24,7 @@ from gml.counts.answers import (
     Moments,
     StratifiedMoments,
     every_configuration,
+    statistics_of,
 )
 from gml.counts.expanded_moments import ExpandedMoments, expanded_labels
 from gml.counts.gaps import Gaps
@@ -238,17 +239,9 @@ class Counter(NumberQuestions):
 
     def _require(self, n_bytes: int, members: Iterable[int]) -> None:
         """Refuse a table that would take more memory than there is for it."""
-        budget = self.budget
-        if n_bytes > budget:
+        if n_bytes > self.budget:
             names = ", ".join(quote(self.variables[j].name) for j in members)
-            require_memory(n_bytes, budget, f"the table of {names}")
-
-
-def statistics_of(counts: Counts) -> TableStatistics:
-    """Return the statistics of the table of one test."""
-    found = kernel.active().table_statistics_of(np.ascontiguousarray(counts.table))
-    found.seen_z[0] = counts.levels_seen
-    return found
+            require_memory(n_bytes, self.budget, f"the table of {names}")
 
 
 def rows_counted(counter: Counter) -> int | float:

@@ -25,9 +25,10 @@ from gml.counts.answers import (
     StratifiedMoments,
     counts_of_cells,
     every_configuration,
+    statistics_of,
 )
 from gml.counts.coded_rows import CodedRows
-from gml.counts.counter import Counter, statistics_of
+from gml.counts.counter import Counter
 from gml.counts.exact_moments import moments_of, moments_within
 from gml.counts.expanded_moments import ExpandedMoments, expanded_moments_of
 from gml.counts.questions import Family, FamilyArray, TableSet, Triple, TripleArray, tables_of

@@ -37,7 +37,8 @@ from gml.counts.counter import Family, Triple
 from gml.errors import require_share
 from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
-from gml.independence.base import CITest, IndependenceTest, ResultArrays, as_test
+from gml.independence.adapted_test import as_test
+from gml.independence.base import CITest, IndependenceTest, ResultArrays
 from gml.learners.checked_input import limited_knowledge
 from gml.learners.ordered_families import OrderedFamilies
 from gml.progress import Deadline, reporter

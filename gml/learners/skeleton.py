@@ -30,11 +30,11 @@ from gml import kernel
 from gml.counts.counter import TripleArray
 from gml.graph.knowledge import Knowledge
 from gml.graph.orientation import Matrix
+from gml.independence.adapted_test import as_test
 from gml.independence.base import (
     CIResult,
     CITest,
     ResultArrays,
-    as_test,
     verdict_of_margin,
 )
 from gml.name_order import NameOrder

@@ -5,7 +5,6 @@ Nothing that computes is loaded for it.
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,14 +19,10 @@ from gml.formats.suffixes import (
     REPORT_SUFFIXES,
 )
 from gml.independence.registry import TESTS, KnownTest
-from gml.parameters import Entry, options_of
+from gml.parameters import Entry
 from gml.scores.registry import SCORES, KnownScore
 from gml.text_table import aligned
-
-_WIDTH = 100
-_INDENT = 4
-# Facts that follow the name at once.
-_LEADS = ("is", "does", "means", "meaning", "suffixes")
+from gml.verbs.shared.topic_text import entry_block, entry_lead, wrapped
 
 
 @dataclass(frozen=True)
@@ -45,12 +40,12 @@ class Topic:
     @property
     def text(self) -> str:
         """The topic for people, with flags for parameters."""
-        blocks = [self.title, _wrapped(with_flags(self.about))]
-        entries = [with_flags(_block(entry)) for entry in self.entries]
+        blocks = [self.title, wrapped(with_flags(self.about))]
+        entries = [with_flags(entry_block(entry)) for entry in self.entries]
         if any("\n" in entry for entry in entries):
             return "\n\n".join([*blocks, *entries]) + "\n"
         are_numbers = all(str(entry["name"]).isdecimal() for entry in self.entries)
-        lines = [(f"{entry['name']}:", with_flags(_lead(entry))) for entry in self.entries]
+        lines = [(f"{entry['name']}:", with_flags(entry_lead(entry))) for entry in self.entries]
         table = aligned(lines, right={0} if are_numbers else ())
         return "\n\n".join([*blocks, "\n".join(table)]) + "\n"
 
@@ -368,53 +363,3 @@ TOPICS: dict[str, tuple[str, Callable[[], Content]]] = {
 
 OTHER_NAMES = {"em": "missing", "memory": "engines", "scale": "engines", "spark": "engines"}
 """What people look for under another name than that of the topic."""
-
-
-def _block(entry: Mapping[str, Any]) -> str:
-    """An entry for people: its name and what it is on one line, then one line per fact."""
-    lead = _lead(entry)
-    lines = [f"{entry['name']}: {lead}" if lead else str(entry["name"])]
-    lines += [
-        _wrapped(f"{key}: {_shown(value)}", _INDENT)
-        for key, value in entry.items()
-        if key not in ("name", "code", *_LEADS) and value not in ([], None)
-    ]
-    return "\n".join(lines)
-
-
-def _lead(entry: Mapping[str, Any]) -> str:
-    return next((_shown(entry[key]) for key in _LEADS if key in entry), "")
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list):
-        return ", ".join(_shown_option(item) for item in value)
-    return value.marked if isinstance(value, Note) else marked(str(value))
-
-
-def marked(text: str) -> str:
-    """Mark the options that the registries name in their own words, to be written as flags."""
-    for name in (*options_of(TESTS), *options_of(SCORES)):
-        text = text.replace(parameter(name), f"`{name}`").replace(f"`{name}`", parameter(name))
-    return text
-
-
-def _shown_option(item: Any) -> str:
-    if not isinstance(item, dict):
-        return str(item)
-    default = f"{item['default']:g}" if isinstance(item["default"], float) else item["default"]
-    return f"{parameter(item['name'])} ({marked(item['help'])}; by default {default})"
-
-
-def _wrapped(text: str, indent: int = 0) -> str:
-    margin = " " * indent
-    return textwrap.fill(
-        text,
-        _WIDTH,
-        initial_indent=margin,
-        subsequent_indent=margin + "  " * bool(indent),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, cast, overload
 
 from gml.errors import UsageError, listing, parameter, quote
 from gml.graph.knowledge import Knowledge
-from gml.independence.base import CITest, IndependenceTest, as_test
+from gml.independence.adapted_test import as_test
+from gml.independence.base import CITest, IndependenceTest
 from gml.independence.registry import TESTS
 from gml.learners import pc as learner
 from gml.learners.pc import PcResult as PcResult

@@ -99,7 +99,7 @@ def test_cuts_by_other_columns(gml, local, table, monkeypatch):
     assert memory.returncode == 0, memory.stderr
     assert gml(*words, *SPARK).stdout == memory.stdout
     # What options alone say is said before the rows are read.
-    monkeypatch.delattr(spark, "_surveyed")
+    monkeypatch.delattr(spark, "_tallied")
     named = ["--cut", "income=mdlp", "--discretize-class", "sex"]
     assert error_line(gml("chowliu", table, "-c", "sex,income", *named, *SPARK), 4) == refused
 

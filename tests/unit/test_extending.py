@@ -16,7 +16,8 @@ from click.testing import CliRunner
 
 import gml
 from gml.errors import UsageError
-from gml.independence.base import CIResult, CounterTest, PValueTest, as_test
+from gml.independence.adapted_test import as_test
+from gml.independence.base import CIResult, CounterTest, PValueTest
 from gml.independence.contingency import describe, full_df, is_sufficient
 from gml.independence.registry import DF, TESTS, KnownTest, check_test, make_test
 from gml.parameters import ESS, NUMBERS, Option
