@@ -98,7 +98,7 @@ def _started(master: str | None) -> Any:
     # Lost connections are said once, by the error that they lead to.
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     try:
-        with _default_signals(), _failures(log, "Spark did not start"):
+        with _default_signals(), told_failures(log, "Spark did not start"):
             if remote is not None or "SPARK_REMOTE" in os.environ:
                 builder = SparkSession.builder.remote(remote or os.environ["SPARK_REMOTE"])
                 session = builder.config(_LOG_KEY, log).getOrCreate()
@@ -222,7 +222,7 @@ def job(session: Any, what: str) -> Iterator[None]:
     tag = f"gml-{os.getpid()}-{next(_job_numbers)}"
     session.addTag(tag)
     try:
-        with _without_warnings(), _failures(log_of(session), what):
+        with _without_warnings(), told_failures(log_of(session), what):
             yield
     except BaseException as error:
         if not isinstance(error, Exception):
@@ -236,7 +236,7 @@ def job(session: Any, what: str) -> Iterator[None]:
 
 
 @contextmanager
-def _failures(log: str | None, what: str) -> Iterator[None]:
+def told_failures(log: str | None, what: str) -> Iterator[None]:
     """Turn what Spark raises into an error of one line."""
     from py4j.protocol import Py4JError
     from pyspark.errors import AnalysisException, PySparkException

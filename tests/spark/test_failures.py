@@ -68,14 +68,17 @@ def test_no_java(gml_process, table, tmp_path):
 
 
 def test_a_log_says_what_an_error_hides(tmp_path):
-    from gml.counts.spark_session import _failures
+    from gml.counts.spark_session import told_failures
 
     log = tmp_path / "spark.log"
     log.write_text(
         "26/11/18 16:24:04 WARN Client: Failed to connect\norg.apache.SparkException: waiting\n"
         "26/11/18 16:24:44 ERROR Backend: All masters are unresponsive! Giving up.\n"
     )
-    with pytest.raises(library.CannotAnswer) as caught, _failures(str(log), "Spark did not start"):
+    with (
+        pytest.raises(library.CannotAnswer) as caught,
+        told_failures(str(log), "Spark did not start"),
+    ):
         raise OSError("Cannot call methods on a stopped SparkContext.")
     said = "Spark did not start: Spark: All masters are unresponsive! Giving up."
     assert str(caught.value) == f"{said}; its log is {log}"
