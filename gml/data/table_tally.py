@@ -17,7 +17,7 @@ from gml.data.column_tally import ColumnTally, counts_labels, counts_numbers
 from gml.data.options import ReadOptions
 from gml.kernel.layout import ColumnSpec, CsvColumn
 
-_COUNTERS = (*("rows_read", "rows_weighed", "n_before", "n", "n_rows", "n_dropped", "unweighed"),)
+_COUNTERS = ("rows_read", "rows_weighed", "n_before", "n", "n_rows", "n_dropped", "unweighed")
 
 
 class Rows(NamedTuple):

@@ -122,7 +122,7 @@ def training_behind(counter: Counter) -> Training | None:
     rows = counter.rows()
     if rows is not None or counter.n == 0:
         return training_of(rows)
-    if counter.unit != 1 or counter.n == 0:
+    if counter.unit != 1:
         return None
     try:
         repeats = counter.row_repeats()

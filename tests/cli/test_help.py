@@ -13,7 +13,7 @@ import pytest
 import gml as library
 from gml.cli.main import COMMANDS, GROUPS, cli
 from gml.cli.shared.option_groups import HEADINGS
-from gml.data.options import EM, MISSING_POLICIES
+from gml.data.options import EM, ENGINES, MISSING_POLICIES
 from gml.errors import EXIT_CODES, GmlError, UsageError
 from gml.model.undirected.fit import METHODS
 from gml.model.undirected.gauge import CODINGS
@@ -198,3 +198,19 @@ def test_the_topics_and_formats_of_the_overview(gml):
     said = " ".join(gml("help", "help").stdout.decode().split())
     *first, last = TOPICS
     assert f"The topics are {', '.join(first)} and {last}:" in said
+
+
+def test_engines_are_those_of_the_option():
+    assert [entry["name"] for entry in library.help("engines").entries] == list(ENGINES)
+
+
+def test_a_misspelt_choice_of_scores_is_told(gml, sample_data):
+    words = ["hc", sample_data / "asia.csv", "--score", "bic-eitherr"]
+    assert "did you mean 'bic-either'?" in error_line(gml(*words), 2)
+
+
+@pytest.mark.parametrize(("name", "said"), [("pairs.csv", True), ("pairs.parquet", False)])
+def test_a_count_file_with_the_name_of_text(gml, sample_data, tmp_path, name, said):
+    done = gml("count", sample_data / "asia.csv", "--pairs", "-o", tmp_path / name)
+    assert done.returncode == 0
+    assert (b"a count file is Parquet" in done.stderr) is said
