@@ -18,6 +18,9 @@ from pathlib import Path
 from tests.command_line import GML
 
 _SECONDS = 60
+# How progress erases what stands on its line; a line of it is erased before anything else is written.
+_ERASED = rb"\r\x1b\[K"
+_PROGRESS = re.compile(rb"%s(?:[^\r\n]*(?=%s))?" % (_ERASED, _ERASED))
 # At the start of the line, before what was completed, and again with the words that came of it.
 _SHOW = "\x01printf '<%s>' \r"
 
@@ -119,7 +122,10 @@ def on_terminal(
     env: Mapping[str, str] | None = None,
     streams: Sequence[str] = ("stdout", "stderr"),
 ) -> bytes:
-    """What a command writes to a terminal; the streams that are not there go nowhere."""
+    """What a command leaves on a terminal; the streams that are not there go nowhere.
+
+    Progress, which a slow machine shows and erases again, is left out.
+    """
     master, slave = pty.openpty()
     given = {"NO_COLOR": "", "TERM": "xterm", **(env or {})}
     process = subprocess.Popen(
@@ -143,7 +149,7 @@ def on_terminal(
                 break
             seen += piece
         process.wait(_SECONDS)
-        return seen.replace(b"\r\n", b"\n")
+        return _PROGRESS.sub(b"", seen).replace(b"\r\n", b"\n")
     finally:
         process.kill()
         process.wait()
