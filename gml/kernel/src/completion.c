@@ -4,11 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "family_states.h"
 #include "random.h"
 #include "stop.h"
 
-/* Products whose largest falls below this are computed with exponents of their own. */
-#define LOW 1e-200
 /* States less probable than this are left out. */
 #define NEGLIGIBLE 1e-9
 
@@ -37,58 +36,22 @@ typedef struct {
     uint64_t steps;
 } row_state;
 
-static int64_t stride_in(const family_layout *l, int32_t family, int32_t node)
-{
-    for (int64_t m = l->member_starts[family]; m < l->member_starts[family + 1]; m++)
-        if (l->members[m] == node)
-            return l->strides[m];
-    return 0;
-}
-
-/* How far each state of the nodes is from the first cell of a family. */
-static void find_offsets(const row_state *at, const int32_t *nodes, size_t n_nodes, int32_t family)
-{
-    size_t done = 1;
-    at->offsets[0] = 0;
-    for (size_t k = n_nodes; k-- > 0;) {
-        const size_t size = (size_t)at->layout->sizes[nodes[k]];
-        const int32_t stride = (int32_t)stride_in(at->layout, family, nodes[k]);
-        for (size_t level = 1; level < size; level++)
-            for (size_t s = 0; s < done; s++)
-                at->offsets[level * done + s] = at->offsets[s] + (int32_t)level * stride;
-        done *= size;
-    }
-}
-
 /* Products of numbers too small for doubles, beside the largest of them; 0 if all are 0. */
 static int products_far_below(row_state *at, const int32_t *nodes, size_t n_nodes, size_t n_families,
                               size_t n_states)
 {
-    int highest = 0, some = 0, own;
+    int highest;
     for (size_t s = 0; s < n_states; s++) {
         at->shares[s] = 1;
         at->exponents[s] = 0;
     }
     for (size_t f = 0; f < n_families; f++) {
         const double *table = at->plan->tables + at->bases[f];
-        find_offsets(at, nodes, n_nodes, at->families[f]);
-        for (size_t s = 0; s < n_states; s++) {
-            const double factor = frexp(table[at->offsets[s]], &own);
-            at->exponents[s] += own;
-            at->shares[s] = frexp(at->shares[s] * factor, &own);
-            at->exponents[s] += own;
-        }
+        state_offsets(at->layout, nodes, n_nodes, at->families[f], at->offsets);
+        for (size_t s = 0; s < n_states; s++)
+            multiply_apart(&at->shares[s], &at->exponents[s], table[at->offsets[s]]);
     }
-    for (size_t s = 0; s < n_states; s++)
-        if (at->shares[s] > 0 && (!some || at->exponents[s] > highest)) {
-            highest = at->exponents[s];
-            some = 1;
-        }
-    for (size_t s = 0; s < n_states; s++) {
-        const int below = at->exponents[s] - highest;
-        at->shares[s] = below < -1000 ? 0 : ldexp(at->shares[s], below);
-    }
-    return some;
+    return bring_together(at->shares, at->exponents, n_states, &highest);
 }
 
 /* Unnormalised probabilities of all states of a part; 0 if it is impossible. */
@@ -100,14 +63,14 @@ static int find_shares(row_state *at, const int32_t *nodes, size_t n_nodes, size
         at->shares[s] = 1;
     for (size_t f = 0; f < n_families; f++) {
         const double *table = at->plan->tables + at->bases[f];
-        find_offsets(at, nodes, n_nodes, at->families[f]);
+        state_offsets(at->layout, nodes, n_nodes, at->families[f], at->offsets);
         for (size_t s = 0; s < n_states; s++)
             at->shares[s] *= table[at->offsets[s]];
     }
     for (size_t s = 0; s < n_states; s++)
         if (at->shares[s] > largest)
             largest = at->shares[s];
-    return largest >= LOW || products_far_below(at, nodes, n_nodes, n_families, n_states);
+    return largest >= LEAST_PRODUCT || products_far_below(at, nodes, n_nodes, n_families, n_states);
 }
 
 static double sum_of(const double *values, size_t n)

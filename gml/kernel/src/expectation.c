@@ -4,11 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "family_states.h"
 #include "stop.h"
 
 #define LOG_2 0.693147180559945309417232121458176568
-/* Products whose largest falls below this are computed with exponents of their own. */
-#define LOW 1e-200
 
 /* The shape at hand: where each state of its missing nodes is, from the first cell of each family. */
 typedef struct {
@@ -33,14 +32,6 @@ static int64_t shape_of(const missing_questions *q, int64_t question)
             high = middle - 1;
     }
     return low;
-}
-
-static int64_t stride_in(const family_layout *l, int32_t family, int32_t node)
-{
-    for (int64_t m = l->member_starts[family]; m < l->member_starts[family + 1]; m++)
-        if (l->members[m] == node)
-            return l->strides[m];
-    return 0;
 }
 
 /* Room for a shape; 0 without memory. */
@@ -77,17 +68,7 @@ static int enter_shape(shape_state *at, int64_t shape)
         return 0;
     for (size_t f = 0; f < at->n_families; f++) {
         const int32_t family = q->families[q->family_starts[shape] + (int64_t)f];
-        int32_t *offsets = at->offsets + f * at->n_states;
-        size_t done = 1;
-        offsets[0] = 0;
-        for (size_t k = n_nodes; k-- > 0;) {
-            const size_t size = (size_t)at->layout->sizes[nodes[k]];
-            const int32_t stride = (int32_t)stride_in(at->layout, family, nodes[k]);
-            for (size_t level = 1; level < size; level++)
-                for (size_t s = 0; s < done; s++)
-                    offsets[level * done + s] = offsets[s] + (int32_t)level * stride;
-            done *= size;
-        }
+        state_offsets(at->layout, nodes, n_nodes, family, at->offsets + f * at->n_states);
     }
     return 1;
 }
@@ -95,32 +76,19 @@ static int enter_shape(shape_state *at, int64_t shape)
 /* Products of numbers too small for doubles; what is lost is nothing beside the largest. */
 static double product_far_below(shape_state *at, const double *tables, const int32_t *bases)
 {
-    int highest = 0, some = 0;
+    int highest;
     double sum = 0;
     for (size_t s = 0; s < at->n_states; s++) {
-        double product = 1;
-        int exponent = 0;
-        for (size_t f = 0; f < at->n_families; f++) {
-            int own;
-            product *= frexp(tables[bases[f] + at->offsets[f * at->n_states + s]], &own);
-            exponent += own;
-            product = frexp(product, &own);
-            exponent += own;
-        }
-        at->shares[s] = product;
-        at->exponents[s] = exponent;
-        if (product > 0 && (!some || exponent > highest)) {
-            highest = exponent;
-            some = 1;
-        }
+        at->shares[s] = 1;
+        at->exponents[s] = 0;
+        for (size_t f = 0; f < at->n_families; f++)
+            multiply_apart(&at->shares[s], &at->exponents[s],
+                           tables[bases[f] + at->offsets[f * at->n_states + s]]);
     }
-    if (!some)
+    if (!bring_together(at->shares, at->exponents, at->n_states, &highest))
         return -INFINITY;
-    for (size_t s = 0; s < at->n_states; s++) {
-        const int below = at->exponents[s] - highest;
-        at->shares[s] = below < -2000 ? 0 : ldexp(at->shares[s], below);
+    for (size_t s = 0; s < at->n_states; s++)
         sum += at->shares[s];
-    }
     for (size_t s = 0; s < at->n_states; s++)
         at->shares[s] /= sum;
     return log(sum) + highest * LOG_2;
@@ -146,7 +114,7 @@ static double answer(shape_state *at, const double *tables, const int32_t *bases
         if (shares[s] > largest)
             largest = shares[s];
     }
-    if (largest < LOW)
+    if (largest < LEAST_PRODUCT)
         return product_far_below(at, tables, bases);
     for (size_t s = 0; s < n; s++)
         shares[s] /= sum;

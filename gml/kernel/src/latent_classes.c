@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "class_loops.h"
 #include "cpu.h"
 #include "stop.h"
 
@@ -138,7 +139,6 @@ typedef struct {
     double *totals, *room; /* room for a number per class */
 } class_work;
 
-/* Where the compiler knows the number of classes, its loops over them are a few instructions. */
 LANE_INLINE double rows_in_classes(const class_work *work, size_t first, size_t last, const size_t n_classes)
 {
     const class_rows *rows = work->rows;
@@ -182,24 +182,7 @@ LANE_INLINE double rows_in_classes(const class_work *work, size_t first, size_t 
 
 LANE_INLINE double count_in_classes_lanes(const class_work *work, size_t first, size_t last)
 {
-    switch (work->rows->n_classes) {
-    case 2:
-        return rows_in_classes(work, first, last, 2);
-    case 3:
-        return rows_in_classes(work, first, last, 3);
-    case 4:
-        return rows_in_classes(work, first, last, 4);
-    case 5:
-        return rows_in_classes(work, first, last, 5);
-    case 6:
-        return rows_in_classes(work, first, last, 6);
-    case 7:
-        return rows_in_classes(work, first, last, 7);
-    case 8:
-        return rows_in_classes(work, first, last, 8);
-    default:
-        return rows_in_classes(work, first, last, work->rows->n_classes);
-    }
+    WITH_CLASSES_KNOWN(work->rows->n_classes, rows_in_classes, work, first, last)
 }
 
 BY_LEVEL(double, count_in_classes, (const class_work *work, size_t first, size_t last), (work, first, last))

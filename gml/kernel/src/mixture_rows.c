@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "class_loops.h"
 #include "cpu.h"
 #include "exp_series.h"
 #include "stop.h"
@@ -23,7 +24,6 @@ LANE_INLINE size_t table_place(const mixture_labels *labels, size_t row, size_t 
     return ((size_t)labels->offsets[column] + code) * n_classes;
 }
 
-/* Where the compiler knows the number of classes, its loops over them are a few instructions. */
 LANE_INLINE double rows_of_classes(const mixture_labels *labels, double *densities, double *counts,
                                    const size_t n_classes)
 {
@@ -63,24 +63,7 @@ LANE_INLINE double rows_of_classes(const mixture_labels *labels, double *densiti
 
 LANE_INLINE double mixture_rows_lanes(const mixture_labels *labels, double *densities, double *counts)
 {
-    switch (labels->n_classes) {
-    case 2:
-        return rows_of_classes(labels, densities, counts, 2);
-    case 3:
-        return rows_of_classes(labels, densities, counts, 3);
-    case 4:
-        return rows_of_classes(labels, densities, counts, 4);
-    case 5:
-        return rows_of_classes(labels, densities, counts, 5);
-    case 6:
-        return rows_of_classes(labels, densities, counts, 6);
-    case 7:
-        return rows_of_classes(labels, densities, counts, 7);
-    case 8:
-        return rows_of_classes(labels, densities, counts, 8);
-    default:
-        return rows_of_classes(labels, densities, counts, labels->n_classes);
-    }
+    WITH_CLASSES_KNOWN(labels->n_classes, rows_of_classes, labels, densities, counts)
 }
 
 BY_LEVEL(double, mixture_rows, (const mixture_labels *labels, double *densities, double *counts),
