@@ -11,8 +11,8 @@ and ends when less than 1e-7 of the likelihood is left to gain. Scores that are 
 apart after that, of one round and the next or of two starts, are climbed to the end, as is the
 answer: until less than 1e-10 is left, by Aitken's extrapolation. Parameters may be thousands of
 steps from where they would end, but nobody is told of these. (bdeu depends on them: there a climb
-ends where they do, which priors bring near.) A graph that was fitted in the
-same start, or one equivalent to it, is not fitted again: rounds that come by it have ended.
+ends where they do, which priors bring near.) A graph that was fitted in the same start, or one
+equivalent to it, is not fitted again: a round that reaches it is the last.
 
 What comes out depends on the model that completes the rows: they speak for what it has, and against
 what it lacks. Let a share c of the rows have both columns of an edge. If the model lacks the edge,

@@ -20,8 +20,8 @@ steps and changed by less than 1e-10 in the last, where rounding keeps parameter
 
 Of several starts the highest end counts; of ends that are equal but for rounding, that of the
 earlier start. How high an end is shows long before its parameters stand still: so climbs from
-several starts stop when the objective has nothing to gain, and the best goes on to its end. Who
-needs no more than about the height says what share of it may be left to gain.
+several starts stop when the objective has nothing to gain, and the best goes on to its end. A
+caller that needs the height alone says what share of it may be left to gain.
 """
 
 from __future__ import annotations
