@@ -1,10 +1,11 @@
 """Where EM for networks with numbers begins.
 
 Without hidden nodes the first start is the estimate from the rows in which a family was seen whole
-(tables have one row more, spread over all cells); others lie around it. With hidden nodes every start is random:
-each level of a hidden node has a row of the data as its prototype, whose errors move the intercepts
-of the node's children (so classes begin where rows are, as in k-means), and tables are drawn. What
-is drawn depends on the seed and on names; rows are chosen in an order that is their content's.
+(tables have one row more, spread over all cells); others lie around it. With hidden nodes every
+start is random: each level of a hidden node has a row of the data as its prototype, whose errors
+move the intercepts of the node's children (so classes begin where rows are, as in k-means), and
+tables are drawn. What is drawn depends on the seed and on names; rows are chosen in an order that
+is their content's.
 """
 
 from __future__ import annotations
