@@ -60,7 +60,8 @@ def with_rows(
     if rows.n > max(rows.n_rows, _MOST_REPEATED):
         return tuple(cpds)
     _require_room(cpds, numbers, rows.n)
-    columns = _columns([cpd.variable for cpd in cpds], rows)
+    used = [cpd.variable for cpd in cpds] + [parent for cpd in numbers for parent in cpd.parents]
+    columns = _columns(used, rows)
     order = order_of_rows(columns)
     columns = {name: column[order] for name, column in columns.items()}
     complete = not any(np.isnan(column).any() for column in columns.values())

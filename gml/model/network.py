@@ -110,6 +110,8 @@ class CPT:
         seen: NDArray[np.bool_]
         if self.expected_counts is not None:
             silent = (self.table == 1.0 / self.n_levels).all(axis=1) & (self.n_levels > 1)
+            # Without parents the configuration is that of all rows: shares may well be equal.
+            silent &= bool(self.parents)
             rows = self.expected_counts.sum(axis=1)
             seen = (rows > NEVER_EXPECTED * rows.sum()) & ~silent
             return seen if self.counts is None else seen | (self.counts != 0).any(axis=1)

@@ -131,6 +131,11 @@ def mixture(
     counts = parsed_components(components)
     names = _models(covariance)
     criterion = _criterion(criterion, folds)
+    if criterion == "folds" and reading.get("weights_fractional") is not None:
+        raise UsageError(
+            f"{parameter('criterion', 'folds')} splits whole rows, so "
+            f"{parameter('weights_fractional')} contradicts it"
+        )
     require_whole(1, em_restarts=em_restarts, em_steps=em_steps)
     require_whole(0, seed=seed)
     if not (isinstance(regularise, int | float) and 0 <= regularise < math.inf):

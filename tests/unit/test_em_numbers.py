@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import gml
@@ -622,8 +623,62 @@ def test_a_probability_at_zero_has_one_bound_in_all_engines():
     wanted = by_tables.cpt("k").intervals[0, 2]
     assert wanted == pytest.approx([0, -np.log(0.05) / 74], rel=1e-6)
     assert by_numbers.cpt("k").intervals[0, 2] == pytest.approx(wanted, rel=1e-6)
-    # Samples go by the expected rows, those without the label among them.
-    drawn, _ = with_bootstrap_intervals(
-        by_tables, alone, rows.select(["k"]), hidden={}, alpha=None, level=0.95, samples=20
+    # The six rows without the label say nothing, however many of them are expected to be x.
+    for net, graph, some in (
+        (by_tables, alone, rows.select(["k"])),
+        (by_numbers, beside, rows),
+    ):
+        drawn, _ = with_bootstrap_intervals(
+            net, graph, some, hidden={}, alpha=None, level=0.95, samples=20
+        )
+        assert drawn.cpt("k").intervals[0, 2] == pytest.approx(wanted, rel=1e-6)
+
+
+def test_a_probability_at_one_is_bounded_by_the_rows_that_were_seen():
+    """Of 500 rows with k = 1, three have l: the other 497 bound nothing."""
+    frame = pd.DataFrame({"k": ["0"] * 500 + ["1"] * 500, "l": [None] * 1000})
+    frame.loc[:19, "l"] = ["a", "b"] * 10
+    frame.loc[500:502, "l"] = "a"
+    bound = -np.log(0.05) / 3
+    how = {"missing": "em", "intervals": 0.95, "em_restarts": 1}
+    numbered = frame.assign(x=np.random.default_rng(1).normal(size=1000))
+    for data, nodes, numeric in ((frame, "kl", {}), (numbered, "klx", {"numeric": ["x"]})):
+        graph = gml.Graph.from_edges(list(nodes), [("k", "-->", "l")])
+        for more in ({}, {"bootstrap": 10}):
+            net = gml.fit(data, graph, **how, **numeric, **more)
+            assert net.cpt("l").intervals[1, 0] == pytest.approx([1 - bound, 1], rel=1e-6)
+            assert net.cpt("l").intervals[1, 1] == pytest.approx([0, bound], rel=1e-6)
+
+
+def test_a_number_whose_parent_has_a_hidden_parent_keeps_its_available_rows():
+    rng = np.random.default_rng(4)
+    x = np.concatenate([rng.normal(size=50), 6 + rng.normal(size=50)])
+    frame = pd.DataFrame({"x": x, "y": x + rng.normal(size=100)})
+    graph = gml.Graph.from_edges(list("hxy"), [("h", "-->", "x"), ("x", "-->", "y")])
+    how = {"numeric": ["x", "y"], "hidden": {"h": 2}, "em_restarts": 2}
+    net = gml.fit(frame, graph, **how)
+    (line,) = net.cpd("y").regressions
+    assert line.available.rows is not None and net.cpd("x").regressions[0].available is None
+    wanted = np.polyfit(frame["x"], frame["y"], 1)
+    assert line.available.coefficients[0] == pytest.approx(wanted[0], rel=1e-9)
+
+
+def test_bounds_at_zero_beside_a_number_are_those_of_labels_alone():
+    """Rows without l speak of it by m, so that neither expected nor seen rows give the bound."""
+    rng = np.random.default_rng(2)
+    k = rng.choice(["0", "1"], 200)
+    second = np.where(k == "0", rng.choice(["a", "b", "c"], 200), rng.choice(["a", "b"], 200))
+    m = np.where(
+        rng.random(200) < 0.6, np.where(second == "a", "u", "v"), rng.choice(["u", "v"], 200)
     )
-    assert drawn.cpt("k").intervals[0, 2] == pytest.approx([0, -np.log(0.05) / 80], rel=1e-6)
+    frame = pd.DataFrame({"k": k, "l": second, "m": m}).astype(object)
+    frame.loc[rng.random(200) < 0.8, "l"] = None
+    arcs = [("k", "-->", "l"), ("l", "-->", "m")]
+    how = {"missing": "em", "intervals": 0.95, "em_restarts": 1}
+    alone = gml.fit(frame, gml.Graph.from_edges(list("klm"), arcs), **how)
+    numbered = frame.assign(x=rng.normal(size=200))
+    graph = gml.Graph.from_edges(list("klmx"), arcs)
+    beside = gml.fit(numbered, graph, numeric=["x"], **how)
+    wanted = alone.cpt("l").intervals
+    assert alone.cpt("l").table[1, 2] < 1e-8 and 0.1 < wanted[1, 2, 1] < 0.25
+    np.testing.assert_allclose(beside.cpt("l").intervals, wanted, atol=1e-6)

@@ -96,6 +96,14 @@ def test_a_configuration_that_is_never_seen_is_said_to_be_uniform():
     assert net.cpt("b").expected_counts[1].tolist() == pytest.approx([0, 0], abs=1e-6)
 
 
+def test_equal_classes_are_not_said_to_be_unseen():
+    frame = pd.DataFrame({"a": ["x", "y"] * 10, "b": ["u", "v"] * 10})
+    graph = Graph.from_edges("Hab", [("H", "-->", "a"), ("H", "-->", "b")])
+    with pytest.warns(GmlWarning, match="not identified"):
+        net = gml.fit(frame, graph, hidden={"H": 2}, strict=True, **FEW)
+    assert net.cpt("H").table.tolist() == [[0.5, 0.5]] and net.cpt("H").seen.all()
+
+
 # ---------------------------------------------------------------------- report
 
 

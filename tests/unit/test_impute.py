@@ -205,3 +205,26 @@ def test_draws_go_to_numbered_files(gml, asia, tmp_path):
     assert refused.returncode == 2 and b"needs -o FILE" in refused.stderr
     clash = gml(*args, "-o", tmp_path / "d.csv", "--method", "mpe")
     assert clash.returncode == 2 and b"--method mpe contradicts" in clash.stderr
+
+
+def test_samples_that_cannot_be_fitted_are_drawn_again():
+    """Three values of z among 30 rows: one sample of ten or so has a single one of them."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.choice(["x", "y"], 30), "z": rng.normal(size=30)})
+    frame.loc[3:, "z"] = np.nan
+    graph = gml.Graph.from_edges(["a", "z"], [("a", "-->", "z")])
+    how = {"numeric": ["z"], "missing": "em", "method": "bayes", "em_restarts": 1}
+    net = gml.fit(frame, graph, **how)
+    with pytest.warns(gml.GmlWarning, match=r"could not be fitted, and w\w+ drawn again"):
+        found = gml.impute(frame, net, draws=20)
+    drawn = np.array([found.to_frame(k)["z"] for k in range(20)])
+    assert np.isfinite(drawn).all() and (drawn[:, 3:].std(axis=0) > 0).all()
+
+
+def test_too_few_samples_that_can_be_fitted_are_an_error(monkeypatch):
+    monkeypatch.setattr("gml.model.em.parameter_draws._SAMPLES_PER_DRAW", 1)
+    frame = pd.DataFrame({"a": ["x", "y"] * 50, "z": [1.0, 2.0] + [np.nan] * 98})
+    graph = gml.Graph.from_edges(["a", "z"], [])
+    net = gml.fit(frame, graph, numeric=["z"], missing="em", em_restarts=1)
+    with pytest.raises(CannotAnswer, match=r"too many for `draws`.*`method='draw'` draws cells"):
+        gml.impute(frame, net, draws=50)

@@ -589,3 +589,13 @@ def test_steps_are_those_of_the_best_start():
         gml.mixture(
             read(table(27, holes=0.2)), components=3, covariance="VVV", em_restarts=5, em_steps=10
         )
+
+
+def test_folds_of_fractional_weights_are_refused():
+    """Rows that answer alike would all be left out together, with whatever they weigh."""
+    frame = table(1, rows=40, numbers=0).assign(w=np.linspace(0.5, 1.5, 40))
+    how = {"components": 2, "weights_fractional": "w"}
+    for more in ({"criterion": "folds"}, {"folds": 5}):
+        with pytest.raises(UsageError, match=r"splits whole rows.*weights_fractional"):
+            gml.mixture(frame, **how, **more)
+    assert gml.mixture(frame, em_restarts=2, **how).chosen.n_classes == 2

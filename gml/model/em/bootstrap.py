@@ -4,10 +4,9 @@ Each sample is fitted again, and a bound is a quantile of the estimates of all s
 percentile method). Climbs begin at the estimate of all rows, tables moved a little off the
 boundary, so that the levels of hidden nodes keep their numbers. A configuration of parents that a
 sample does not speak of has no estimate in it. What is 0 in all rows is 0 in every sample: such a
-probability, and one at 1, has the bound that the expected rows of its configuration leave to a
-level that none of them has. A sample that cannot be fitted, as it lacks all values of a column or
-enough rows for a regression, is left out, and not counted. Draws are over the sorted distinct rows,
-so that their order does not matter.
+probability, and one at 1, has at least the bound of `boundary`. A sample that cannot be fitted, as
+it lacks all values of a column or enough rows for a regression, is left out, and not counted. Draws
+are over the sorted distinct rows, so that their order does not matter.
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ from gml.model.bayesnet import CPT, BayesNet, ConditionalGaussian, LinearGaussia
 from gml.model.conditional_fit import NoEstimate
 from gml.model.em.boundary import bound_at_zero, off_boundary, where_expected
 from gml.model.em.climbing import MOST_STEPS, climb
-from gml.model.em.number_bootstrap import refitted_numbers
+from gml.model.em.information import zero_slopes
+from gml.model.em.number_bootstrap import number_slopes, refitted_numbers
 from gml.model.em.table_fitting import table_problem
 from gml.model.network import Cpd
 from gml.model.regression_prior import RegressionPrior
 from gml.progress import Deadline, reporter
 from gml.resources import require_memory
 
-_AT_BOUNDARY = 1e-9
 _LEAST_SAMPLES = 2
 
 Array = NDArray[np.float64]
@@ -90,8 +89,9 @@ def with_bootstrap_intervals(
             f"only {counted(len(estimates), 'sample')} of the rows could be fitted, too few for "
             "intervals"
         )
+    slopes = (table_slopes if refit is refitted_tables else number_slopes)(net, graph, rows, how)
     cpds = [
-        _with_bounds(cpd, [found[k] for found in estimates], level)
+        _with_bounds(cpd, [found[k] for found in estimates], slopes.get(cpd.variable.name), level)
         for k, cpd in enumerate(net.cpds)
     ]
     return replace(net, cpds=tuple(cpds)), len(estimates)
@@ -123,19 +123,36 @@ def refitted_tables(
     return tables
 
 
-def _with_bounds(cpd: Cpd, estimates: Sequence[Array], level: float) -> Cpd:
+def table_slopes(
+    net: BayesNet, graph: Graph, rows: Dataset, how: Mapping[str, Any]
+) -> dict[str, Array]:
+    """How the objective changes where probabilities at 0 grow, by node; NaN for others."""
+    problem = table_problem(graph, rows, **how)
+    layout = problem.layout
+    at = np.empty(layout.kernel.n_cells)
+    for node, name in enumerate(layout.names):
+        layout.table(at, node)[:] = layout.in_name_order(node, net.cpt(name).table)
+    found = zero_slopes(problem, at, problem.expect(at)[1] + problem.prior)
+    return {
+        name: layout.in_graph_order(node, layout.table(found, node))
+        for node, name in enumerate(layout.names)
+    }
+
+
+def _with_bounds(cpd: Cpd, estimates: Sequence[Array], slopes: Array | None, level: float) -> Cpd:
     bounds = _quantiles(np.stack(estimates), level)
     untold = np.isnan(bounds[..., 0])
     if not isinstance(cpd, CPT):
         return _with_bounds_of_lines(cpd, bounds, [not any(row) for row in untold.tolist()])
     # A configuration that no sample speaks of may have any probabilities.
     bounds[untold] = 0.0, 1.0
-    if cpd.expected_counts is not None:
-        behind = np.maximum(cpd.expected_counts.sum(axis=1, keepdims=True), 1.0)
-        leave = np.broadcast_to(bound_at_zero(behind, level), cpd.table.shape)
-        at_0, at_1 = cpd.table <= _AT_BOUNDARY, cpd.table >= 1 - _AT_BOUNDARY
-        bounds[at_0, 1] = np.maximum(bounds[at_0, 1], leave[at_0])
-        bounds[at_1, 0] = np.minimum(bounds[at_1, 0], 1 - leave[at_1])
+    if slopes is not None:
+        leave = bound_at_zero(-slopes, level)
+        is_zero = np.isfinite(slopes)
+        bounds[is_zero, 1] = np.maximum(bounds[is_zero, 1], leave[is_zero])
+        for row in np.flatnonzero(is_zero.sum(axis=1) == is_zero.shape[1] - 1).tolist():
+            sure = np.argmin(is_zero[row])
+            bounds[row, sure, 0] = min(bounds[row, sure, 0], 1 - np.nanmax(leave[row]))
     # Samples start off the boundary, and may end a rounding error away from it.
     bounds[..., 0] = np.minimum(bounds[..., 0], cpd.table)
     bounds[..., 1] = np.maximum(bounds[..., 1], cpd.table)

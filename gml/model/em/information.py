@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
-from gml.model.em.boundary import bound_at_zero
+from gml.model.em.boundary import bound_at_zero, lifted, slopes_at_zero
 from gml.model.em.large_parts import expect_trees
 from gml.model.em.table_layout import TableLayout, Vector
 from gml.model.em.table_problem import TableProblem
@@ -97,7 +97,7 @@ def table_information(
     standard[cells] = errors
     return TableInformation(
         standard,
-        _slopes(problem, tables, counts, told_cells),
+        zero_slopes(problem, tables, counts),
         {
             layout.names[node]: _fraction(shares[directions.nodes == node])
             for node in range(len(layout.sizes))
@@ -234,21 +234,20 @@ def _weighed(squares: Vector, inverse: Vector) -> Vector:
     return found
 
 
-def _slopes(
-    problem: TableProblem, tables: Vector, counts: Vector, told_cells: NDArray[np.bool_]
-) -> Vector:
-    """How the objective changes where a probability at 0 takes a little from others of its row."""
+def zero_slopes(problem: TableProblem, tables: Vector, counts: Vector) -> Vector:
+    """How the objective changes where a probability at 0 grows; NaN elsewhere.
+
+    `counts` are expected at the tables, pseudo-counts included.
+    """
     found = np.full(len(tables), np.nan)
-    # Off 0 by so little that nothing else changes: the count expected then says how fast it grows.
-    tiny = 1e-9
-    lifted = np.maximum(tables, tiny)
-    raised = problem.expect(lifted)[1] + problem.prior
+    told_cells = problem.told_cells(counts)
+    raised = problem.expect(lifted(tables))[1] + problem.prior
     for rows in problem.layout.rows:
-        totals = counts[rows.cells].sum(axis=1, keepdims=True)
         told = told_cells[rows.cells]
         at_zero = ~told & told.any(axis=1, keepdims=True)
-        slopes = raised[rows.cells] / lifted[rows.cells] - totals
-        found[rows.cells[at_zero]] = np.minimum(slopes[at_zero], 0.0)
+        found[rows.cells] = slopes_at_zero(
+            tables[rows.cells], counts[rows.cells], raised[rows.cells], at_zero
+        )
     return found
 
 

@@ -22,7 +22,9 @@ from gml.model.em.boundary import off_boundary, where_expected
 from gml.model.em.climbing import climb
 from gml.model.em.number_families import Families, Parameters, Regressions
 from gml.model.em.number_fitting import number_problem
+from gml.model.em.number_intervals import zero_slopes
 from gml.model.em.number_maximum import NumberProblem
+from gml.model.em.number_network import parameters_of
 from gml.model.em.number_rows import NumberRows
 from gml.model.network import Cpd
 from gml.progress import Deadline
@@ -52,6 +54,24 @@ def refitted_numbers(
         if found.flaw is not None:
             return None
         return own.of(problem, found.parameters)
+
+
+def number_slopes(
+    net: BayesNet, graph: Graph, rows: Dataset, how: Mapping[str, Any]
+) -> dict[str, Array]:
+    """How the objective changes where probabilities at 0 grow, by node; NaN for others."""
+    with one_blas_thread():
+        problem, data = number_problem(graph, rows, **how)
+        families = problem.families
+        slopes = zero_slopes(problem, parameters_of(net, families, data))
+    found = {}
+    for variable, family, own in zip(
+        families.label_variables, families.labels, slopes, strict=True
+    ):
+        parents = [families.label_variables[k] for k in family.labels]
+        order = [parents.index(one) for one in net.cpt(variable.name).parents]
+        found[variable.name] = own[turned_rows(parents, order)]
+    return found
 
 
 def figures_of(cpd: LinearGaussian | ConditionalGaussian) -> Array:

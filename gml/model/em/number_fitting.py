@@ -95,7 +95,7 @@ def fit_numbers(
         net = network(graph, families, at, expected, available, data.hidden, rows.unit)
         net = in_units(net, data)
         if intervals is not None:
-            bounds = intervals_of(said, families, data, at, problem.expectation(at), intervals)
+            bounds = intervals_of(said, problem, data, at, intervals)
             net = with_intervals(net, families, bounds)
         report = _report(climbs, problem, net, data, said)
         if not counts_all:

@@ -39,7 +39,8 @@ Array = NDArray[np.float64]
 _UNDETERMINED = 1e-5
 # The share of a direction that a family must have in it to be touched by it.
 _TOUCHED = 1e-6
-_AT_ZERO = 1e-9
+AT_ZERO = 1e-9
+"""Probabilities below have no coordinate."""
 # Steps of differences, in standard deviations of what one row says.
 _STEP = 1e-4
 # Figures of all E-steps together that differences may take.
@@ -187,7 +188,7 @@ def _blocks(problem: NumberProblem, at: Parameters, completed: Statistics, n: fl
             if completed.counts[j][config].sum() <= least:
                 continue
             base = int(np.argmax(table))
-            cells = tuple(k for k in range(label.n_levels) if k != base and table[k] > _AT_ZERO)
+            cells = tuple(k for k in range(label.n_levels) if k != base and table[k] > AT_ZERO)
             found.append(Block(name, False, j, config, cells, base, start, len(cells)))
             start += len(cells)
     return found

@@ -1,8 +1,7 @@
 """Intervals of regressions and tables fitted to incomplete rows, from the observed information.
 
 The covariance of estimates is the inverse of the observed information (`number_information`).
-Probabilities are taken to be normal by their logits. Of one at 0, where there is no slope, the
-upper bound is that of a level that none of the expected rows has (`boundary`).
+Probabilities are taken to be normal by their logits; one at 0 or 1 has the bound of `boundary`.
 
 Regressions have the intervals of complete rows (`regression_fit`), of as many as tell as much of
 the errors: n rows give ln σ the variance 1/(2n), so that a variance of v is worth m = 1/(2v) rows,
@@ -18,16 +17,17 @@ interval. Where the data leave something open there is no covariance, and no int
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml.errors import CannotAnswer
-from gml.model.em.boundary import bound_at_zero
-from gml.model.em.number_families import Families, Parameters, Statistics
-from gml.model.em.number_information import Block, Information
+from gml.model.em.boundary import bound_at_zero, lifted, slopes_at_zero
+from gml.model.em.number_families import Families, Parameters
+from gml.model.em.number_information import AT_ZERO, Block, Information
+from gml.model.em.number_maximum import NumberProblem
 from gml.model.em.number_rows import NumberRows
 from gml.model.regression_fit import degrees_of_freedom
 
@@ -46,13 +46,13 @@ class Intervals:
 
 def intervals_of(
     said: Information | None,
-    families: Families,
+    problem: NumberProblem,
     data: NumberRows,
     at: Parameters,
-    found: Statistics,
     level: float,
 ) -> Intervals:
     """Return bounds of all parameters, or refuse."""
+    families = problem.families
     covariance = None if said is None else said.covariance()
     if said is None or covariance is None or (np.diag(covariance) < 0).any():
         why = "would take too long" if said is None else "leaves some parameters open"
@@ -61,6 +61,7 @@ def intervals_of(
         )
     regressions = tuple(np.full((f.n_configs, f.n_terms + 1, 2), np.nan) for f in families.numbers)
     tables = tuple(np.full((f.n_configs, f.n_levels, 2), np.nan) for f in families.labels)
+    slopes = zero_slopes(problem, at)
     for block in said.blocks:
         own = slice(block.start, block.start + block.size)
         part = covariance[own, own]
@@ -69,9 +70,9 @@ def intervals_of(
                 block, families, data, at, part, level
             )
         else:
-            n = float(found.counts[block.family][block.config].sum())
             row = at.tables[block.family][block.config]
-            tables[block.family][block.config] = _row(block, row, part, n, level)
+            falls = slopes[block.family][block.config]
+            tables[block.family][block.config] = _row(block, row, part, falls, level)
     return Intervals(regressions, tables)
 
 
@@ -105,20 +106,34 @@ def _regression(
     return np.vstack([bounds, sds])
 
 
-def _row(block: Block, row: Array, part: Array, n: float, level: float) -> Array:
+def zero_slopes(problem: NumberProblem, at: Parameters) -> tuple[Array, ...]:
+    """How the objective changes where a probability at 0 grows, by table; NaN elsewhere."""
+    counts = problem.expectation(at).counts
+    raised = problem.expectation(replace(at, tables=tuple(map(lifted, at.tables)))).counts
+    return tuple(
+        slopes_at_zero(table, n + alpha, more + alpha, table <= AT_ZERO)
+        for table, n, more, alpha in zip(
+            at.tables, counts, raised, map(problem.alpha, range(len(counts))), strict=True
+        )
+    )
+
+
+def _row(block: Block, row: Array, part: Array, slopes: Array, level: float) -> Array:
     z = NormalDist().inv_cdf(0.5 + level / 2)
+    if len(row) == 1:
+        return np.ones((1, 2))
     found = np.empty((len(row), 2))
     cells = list(block.cells)
-    for k, p in enumerate(row.tolist()):
-        if k not in cells and k != block.base:
-            found[k] = 0.0, bound_at_zero(n, level)
-        elif not cells:
-            found[k] = 1 - bound_at_zero(n, level), 1.0
-        else:
-            slope = (np.array([j == k for j in cells], dtype=np.float64) - row[cells]) / (1 - p)
-            half = z * math.sqrt(max(0.0, float(slope @ part @ slope)))
-            logit = math.log(p / (1 - p))
-            found[k] = 1 / (1 + np.exp(-(logit - half))), 1 / (1 + np.exp(-(logit + half)))
-    if len(row) == 1:
-        found[:] = 1.0
+    at_zero = [k for k in range(len(row)) if k not in cells and k != block.base]
+    found[at_zero, 0] = 0.0
+    found[at_zero, 1] = bound_at_zero(-slopes[at_zero], level)
+    for k in (*cells, block.base):
+        if not cells:
+            found[k] = 1 - found[at_zero, 1].max(), 1.0
+            continue
+        p = float(row[k])
+        slope = (np.array([j == k for j in cells], dtype=np.float64) - row[cells]) / (1 - p)
+        half = z * math.sqrt(max(0.0, float(slope @ part @ slope)))
+        logit = math.log(p / (1 - p))
+        found[k] = 1 / (1 + np.exp(-(logit - half))), 1 / (1 + np.exp(-(logit + half)))
     return found
