@@ -41,6 +41,8 @@ _UNDETERMINED = 1e-5
 _TOUCHED = 1e-6
 AT_ZERO = 1e-9
 """Probabilities below have no coordinate."""
+# Digits of a share that differences leave: those after them would depend on the order of columns.
+_DIGITS = 9
 # Steps of differences, in standard deviations of what one row says.
 _STEP = 1e-4
 # Figures of all E-steps together that differences may take.
@@ -97,7 +99,7 @@ class Information:
                 found[name] = 1.0
                 continue
             spread = float((weights[~is_open] / values[~is_open]).sum())
-            found[name] = min(1.0, max(0.0, 1 - len(own) / spread))
+            found[name] = round(min(1.0, max(0.0, 1 - len(own) / spread)), _DIGITS)
         return found
 
 
