@@ -7,8 +7,8 @@ What is asked depends on what the model is of: `level_questions` of labels alone
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import numpy as np
@@ -24,6 +24,7 @@ from gml.gate.decision import decide_together, is_small_enough
 from gml.gate.families import CheckedModel, rows_behind
 from gml.gate.level_questions import level_questions
 from gml.gate.mixed_questions import mixed_questions
+from gml.gate.possible_checks import possible_checks
 from gml.gate.question import Question
 from gml.gate.range_checks import notes_on_codes
 from gml.gate.repeat_checks import RowRepeats, notes_on_repeats, notes_on_training, row_repeats
@@ -48,6 +49,8 @@ class Examined:
     rows: Dataset | None
     repeats: RowRepeats | None
     report: CheckReport
+    possible: Mapping[str, int] = field(default_factory=dict)
+    """How many checks it can have, by family, whatever was asked."""
 
 
 def check_model(
@@ -138,13 +141,25 @@ def examine(
         margins=asked.margins,
         parents=_parents(net),
     )
-    return Examined(asked.questions, rows, repeats, report)
+    names = {variable.name for variable in counter.variables}.difference(context.left_out)
+    return Examined(
+        asked.questions,
+        rows,
+        repeats,
+        report,
+        possible_checks(net, names, context.numbers_before),
+    )
 
 
 def conclude(deliveries: Sequence[Examined], settings: CheckSettings) -> list[CheckReport]:
     """Decide on all deliveries together: if nothing changed, no report fails, except with α."""
     accepted = deliveries[0].report.baseline.accepted if deliveries else ()
-    decided = decide_together([d.questions for d in deliveries], settings, accepted=accepted)
+    decided = decide_together(
+        [d.questions for d in deliveries],
+        settings,
+        accepted=accepted,
+        possible=[d.possible for d in deliveries],
+    )
     return [_report(d, checks, settings) for d, checks in zip(deliveries, decided, strict=True)]
 
 
