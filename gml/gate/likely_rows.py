@@ -24,6 +24,7 @@ from gml.counts.pass_work import Work
 from gml.counts.passes import PassCounter
 from gml.data.dataset import Dataset
 from gml.gate.check import UnlikelyRow
+from gml.gate.exact_sum import exact_parts, exact_products
 from gml.gate.families import FamilyCounts
 from gml.gate.settings import CheckSettings
 from gml.kernel.pool import in_order
@@ -32,9 +33,6 @@ from gml.resources import available_threads
 _BINS = 1 << 16
 _ROWS_PER_BLOCK = 1 << 17
 _ROWS_PER_THREAD = 1 << 16
-# Splits a float into two halves, and a count into two parts, whose products are exact.
-_HALVES = float((1 << 27) + 1)
-_PART = 1 << 26
 
 
 @dataclass(frozen=True)
@@ -349,7 +347,7 @@ class _SpreadOfRows(Work[_Spread]):
             bins = np.minimum((values - self.low) * a_step, _BINS - 1).astype(np.int64)
             counts += np.bincount(bins, times, minlength=_BINS)
             if self.with_sum:
-                parts = exact_parts([*parts, *_products(values, times)])
+                parts = exact_parts([*parts, *exact_products(values, times)])
         return _Spread(counts, parts if self.with_sum else None)
 
     def add(self, first: _Spread, second: _Spread) -> _Spread:
@@ -358,34 +356,6 @@ class _SpreadOfRows(Work[_Spread]):
         if first.sum is not None and second.sum is not None:
             parts = exact_parts([*first.sum, *second.sum])
         return _Spread(first.counts + second.counts, parts)
-
-
-def exact_parts(values: Sequence[float]) -> list[float]:
-    """Return a few numbers whose exact sum is that of the values.
-
-    Examples
-    --------
-    >>> exact_parts([1e100, 1.0, 0.5, -1e100]), exact_parts([0.1, 0.2])
-    ([1.5], [0.30000000000000004, -2.7755575615628914e-17])
-    """
-    parts: list[float] = []
-    while rest := math.fsum([*values, *(-part for part in parts)]):
-        parts.append(rest)
-    return parts
-
-
-def _products(values: NDArray[np.float64], times: NDArray[np.int64] | None) -> list[float]:
-    """Numbers whose exact sum is that of the values, each so many times."""
-    if times is None:
-        return list(values.tolist())
-    far = _HALVES * values
-    high = far - (far - values)
-    found: list[float] = []
-    for half in (high, values - high):
-        for part, unit in ((times % _PART, 1), (times // _PART, _PART)):
-            if part.any():
-                found += (half * part * unit).tolist()
-    return found
 
 
 def _moments(counts: NDArray[np.float64], low: float, high: float) -> RowMoments:

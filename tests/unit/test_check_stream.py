@@ -19,7 +19,7 @@ from gml.counts.streamed import StreamCounter
 from gml.data import row_spool
 from gml.data.dataset import Dataset, Variable
 from gml.errors import CannotAnswer
-from gml.gate.likely_rows import exact_parts
+from gml.gate.exact_sum import exact_parts
 from gml.model.bayesnet import BayesNet
 
 pytestmark = pytest.mark.filterwarnings("ignore::gml.errors.GmlWarning")
