@@ -58,7 +58,7 @@ def level_questions(
     if not has_counts(net):
         notes.append("the model has no counts, and so its tables are taken as exact")
     if "fit" in settings.families and not has_rows(counter):
-        notes.append(f"{counter.kind} has no rows, so the fit was not looked at")
+        notes.append("a count file has no rows, so the fit was not looked at")
     questions: list[Question] = []
     unlikely: tuple[UnlikelyRow, ...] = ()
     columns = column_counts(net, counter) if "schema" in settings.families else {}
