@@ -249,7 +249,7 @@ def rows_counted(counter: Counter) -> int | float:
     return counter.in_rows(counter.n)
 
 
-class _Wrapped(RowsBehind, Counter):
+class Wrapped(RowsBehind, Counter):
     """An engine over another, of which it knows whatever the other knows."""
 
     def __init__(self, counter: Counter) -> None:
@@ -294,7 +294,7 @@ class _Wrapped(RowsBehind, Counter):
         return self._counter.budget
 
 
-class _Recoded(_Wrapped):
+class _Recoded(Wrapped):
     """An engine whose columns have other levels."""
 
     def __init__(self, counter: Counter, recodings: Mapping[str, Recoding]) -> None:
@@ -354,7 +354,7 @@ class _Recoded(_Wrapped):
         return found, place.reshape(-1)
 
 
-class _Selected(_Wrapped):
+class _Selected(Wrapped):
     """An engine over some of the columns of another."""
 
     def __init__(self, counter: Counter, names: Sequence[str]) -> None:

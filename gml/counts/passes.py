@@ -89,6 +89,8 @@ class PassCounter(Counter):
     """
 
     kind = "an engine that reads rows in passes"
+    keeps_order: bool = False
+    """Whether chunks come, and are added, in the order of the rows."""
 
     def __init__(self, facts: RowFacts, *, max_memory: int | None = None) -> None:
         self.facts = facts
@@ -342,7 +344,7 @@ class _View(RowsBehind, PassCounter):
             dataclasses.replace(known, variables=new, gaps=gaps, extremes=extremes),
             max_memory=inner.budget,
         )
-        self.kind = inner.kind
+        self.kind, self.keeps_order = inner.kind, inner.keeps_order
         self._inner = self._rows_behind = inner
         self._at = list(at)
         self._recodings = recodings

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from gml.counts.pass_work import Partial, Work
@@ -11,6 +11,7 @@ from gml.counts.settled_counter import SettledCounter
 from gml.data.dataset import Dataset
 from gml.data.number_summary import NumberValues
 from gml.data.settled_rows import SettledRows
+from gml.data.treated_rows import treated
 from gml.errors import CannotAnswer, counted, parameter
 from gml.kernel.pool import in_order
 from gml.progress import reporter
@@ -24,6 +25,7 @@ class StreamCounter(SettledCounter):
     """Counts rows that may be too many for memory, as `open_stream` finds them."""
 
     kind = "a stream"
+    keeps_order = True
 
     def __init__(self, rows: SettledRows, *, threads: int | None = None) -> None:
         super().__init__(rows.table, rows.spool.where, digest=rows.digest)
@@ -53,6 +55,16 @@ class StreamCounter(SettledCounter):
             return found
         repeats = self.uncut_repeats()
         return replace(found, origin=replace(found.origin, repeats=repeats))
+
+    def treated(self, policy: str, where: str, *, declared: Collection[str] = ()) -> StreamCounter:
+        """Treat missing values that were left in; rows keep the numbers that they had."""
+        rows = treated(self._rows, policy, where, declared=declared)
+        return self if rows is self._rows else StreamCounter(rows, threads=self._threads)
+
+    @property
+    def first_line(self) -> int | None:
+        """The physical line of the first row, if every row is on a line of its own."""
+        return self._rows.first_line
 
     def require_rows(self, what: str) -> Dataset:
         """Return the rows, or say that there is no room for them."""

@@ -39,6 +39,8 @@ class SettledRows:
     table: SettledTable
     digest: str | None = None
     first_line: int | None = None
+    keep: tuple[NDArray[np.uint8], ...] | None = None
+    """Which rows of each block count, a bit for each; None if all of them do."""
     _blocks: list[Block] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -68,11 +70,14 @@ class SettledRows:
     def block(self, k: int, columns: Sequence[int]) -> Dataset:
         """Return some columns of a block."""
         block = self._blocks[k]
-        return Dataset(
+        rows = Dataset(
             tuple(self.table.columns[j].variable for j in columns),
             tuple(self.table.columns[j].cells(self._raw(block, j)) for j in columns),
             self._weights(block),
         )
+        if self.keep is None:
+            return rows
+        return rows.rows(np.unpackbits(self.keep[k], count=block.n_rows).astype(bool))
 
     def bytes_of(self, columns: Sequence[int]) -> int:
         """How many bytes of the file hold these columns."""

@@ -8,24 +8,19 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from gml.counts.counter import Counter
 from gml.counts.engine_over import engine_over
 from gml.counts.open_count_file import is_counted, open_counts
 from gml.counts.open_rows import is_for_spark, read_or_open
 from gml.counts.streamed import StreamCounter
 from gml.data.alignment import levels_first, with_levels_first
-from gml.data.dataset import Dataset, missing_mask
+from gml.data.dataset import Dataset
 from gml.data.discretize import cuts_of_levels
 from gml.data.frames import is_frame, is_spark_frame
-from gml.data.missing import apply_missing_policy, count_missing
 from gml.data.number_summary import NumberValues
-from gml.data.options import EM, ReadOptions
+from gml.data.options import ReadOptions
 from gml.data.parquet import is_parquet
 from gml.data.records import open_records
-from gml.data.schema import Schema
 from gml.errors import (
     CannotAnswer,
     DataError,
@@ -37,10 +32,23 @@ from gml.errors import (
     share_of,
     unknown_name,
 )
+from gml.gate.checked_gaps import (
+    cells_of,
+    missing_before,
+    missing_cells,
+    missing_cells_of_stream,
+    policy_of_fit,
+    treat_missing,
+)
 from gml.gate.checked_schema import declared_levels, left_out_of, lenient
-from gml.gate.families import CheckedModel, rows_behind
-from gml.gate.in_intervals import in_intervals, numbers_before, repeats_before
-from gml.gate.settings import Context, MissingCells
+from gml.gate.families import CheckedModel
+from gml.gate.in_intervals import (
+    in_intervals,
+    numbers_before,
+    numbers_of_stream,
+    repeats_before,
+)
+from gml.gate.settings import Context
 from gml.parameters import FOR_LABELS
 from gml.progress import reporter
 
@@ -48,9 +56,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Place = tuple[int, int | None]
-
-# Commands that fit tables to rows, and by default refuse missing values.
-_FITTING = ("fit-params", "mrf")
 
 
 @dataclass(frozen=True)
@@ -117,7 +122,7 @@ class CheckedReading:
     @property
     def _policy(self) -> str:
         """How missing values are treated."""
-        return self.asked.missing if "missing" in self.given else _policy_of_fit(self.net)
+        return self.asked.missing if "missing" in self.given else policy_of_fit(self.net)
 
     def of_source(self, source: str | os.PathLike[str] | pd.DataFrame) -> CheckedData:
         """Read a file, of rows or of counts, or a frame."""
@@ -138,28 +143,62 @@ class CheckedReading:
         if is_for_spark(source, options):
             options = replace(options, missing=self._policy)
         opened = read_or_open(source, options, used=used, threads=self.threads)
-        if isinstance(opened, StreamCounter):
-            dataset = self._rows_behind(opened)
-        elif isinstance(opened, Dataset):
-            dataset = opened
-        else:
+        if not isinstance(opened, StreamCounter | Dataset):
             return self._of_engine(opened, found)
+        first_line, tokens = opened.first_line, options.na_tokens
 
         def lines(numbers: Collection[int]) -> Mapping[int, int]:
-            return {} if path is None else _lines(numbers, dataset, path, options)
+            return {} if path is None else _lines(numbers, first_line, path, options)
 
-        return self._of_rows(dataset, found, lines, options.na_tokens, self._uncut(dataset), source)
+        # Rows that went to a file come back from there if there is room for them.
+        rows = opened if isinstance(opened, Dataset) else opened.rows_as_they_stand()
+        if isinstance(opened, StreamCounter) and rows is None:
+            return self._of_stream(opened, found, lines, tokens)
+        assert rows is not None
+        return self._of_rows(rows, found, lines, tokens, self._uncut(rows), source)
 
-    def _rows_behind(self, stream: StreamCounter) -> Dataset:
-        """Rows that went to a file come back from there if there is room for them."""
-        rows = stream.rows_as_they_stand()
-        if rows is None:
+    def _of_stream(
+        self,
+        stream: StreamCounter,
+        found: Sequence[str],
+        lines: Callable[[Collection[int]], Mapping[int, int]],
+        tokens: Collection[str],
+    ) -> CheckedData:
+        """Take rows that are read in passes; what is said of them is as in `_of_rows`."""
+        if self.numeric:
             raise CannotAnswer(
-                f"{place(self.data)}: a check looks at each row, and the rows take more than "
-                f"{parameter('max_memory')} allows; allow more, or count them and check the tables "
-                f"(gml count DATA {parameter('implied')} {self.model})"
+                f"{place(self.data)}: a check of a model with numbers looks at all rows at once, "
+                f"and they take more than {parameter('max_memory')} allows; allow more"
             )
-        return rows
+        _require_rows(stream.n, self.data)
+        held = self._held_numbers
+        numbers = numbers_of_stream(stream, held)
+        repeats = stream.uncut_repeats() if held else None
+        cells = missing_cells_of_stream(stream, self._policy, tokens)
+        kept = stream.treated(self._policy, place(self.data), declared=set(self.net.names))
+        _require_rows(kept.n, self.data)
+        notes = self._notes_on_rows(stream.pass_rows, kept.pass_rows, kept.n, len(kept.variables))
+
+        def places(rows: Collection[int]) -> dict[int, Place]:
+            line_of = lines([row - 1 for row in rows])
+            return {row: (row, line_of.get(row - 1)) for row in rows}
+
+        context = self._context(found, stream.n, cells, notes, numbers)
+        return CheckedData(
+            kept.with_levels(levels_first(kept.variables, self.levels)),
+            replace(context, uncut_repeats=repeats),
+            places,
+            _is_of_fit(stream.digest, self.net),
+        )
+
+    def _notes_on_rows(self, before: int, rows: int, weighted: int, n_columns: int) -> list[str]:
+        """Say how many rows are looked at, and how many were left out."""
+        columns = counted(n_columns, "column")
+        reporter().note(f"{counted(weighted, 'row')}, {columns} of the model")
+        if rows == before:
+            return []
+        share = share_of(before - rows, before)
+        return [f"{counted(before - rows, 'row')} ({share}) with missing values left out"]
 
     def of_dataset(self, dataset: Dataset) -> CheckedData:
         """Take rows that were read already; numbers are put into the intervals of the model."""
@@ -168,8 +207,11 @@ class CheckedReading:
         return self._of_rows(placed, dataset.names, lambda numbers: {}, (), self._uncut(chosen))
 
     def of_counter(self, counter: Counter) -> CheckedData:
-        """Take the rows behind an engine, or its tables if it has no rows."""
+        """Take the rows behind an engine, or what it counts if it has none in memory."""
         rows = counter.rows()
+        if isinstance(counter, StreamCounter) and not self.numeric:
+            # Equal rows that were joined have no numbers any more.
+            rows = counter.rows_as_they_stand()
         if rows is not None:
             return self.of_dataset(rows)
         return self._of_engine(counter, [variable.name for variable in counter.variables])
@@ -188,13 +230,18 @@ class CheckedReading:
             return CheckedData(counter, self._context(found, counter.n, {}))
         return CheckedData(counter, self._context(found, treated.rows, treated.cells))
 
-    def _uncut(self, dataset: Dataset) -> _Uncut:
-        """The numbers of columns in which the model's rows had numbers, and how rows repeat."""
-        held = [
+    @property
+    def _held_numbers(self) -> list[str]:
+        """The columns in which the model's rows had numbers, cut or not."""
+        return [
             name
             for name in self.net.names
             if name in self.numeric or cuts_of_levels(self.levels.get(name, ())) is not None
         ]
+
+    def _uncut(self, dataset: Dataset) -> _Uncut:
+        """The numbers of columns in which the model's rows had numbers, and how rows repeat."""
+        held = self._held_numbers
         cut = [name for name in held if name not in self.numeric]
         repeats = repeats_before(dataset, held) if cut else None
         return _Uncut(numbers_before(dataset, held), repeats)
@@ -217,16 +264,9 @@ class CheckedReading:
         """Treat missing values; `lines` finds lines (from 1) by numbers of rows (from 0)."""
         _require_rows(dataset.n, self.data)
         policy = self._policy
-        kept, positions = _treat_missing(dataset, policy, self.data, self.net)
+        kept, positions = treat_missing(dataset, policy, self.data, self.net)
         _require_rows(kept.n, self.data)
-        reporter().note(
-            f"{counted(kept.n, 'row')}, {counted(len(kept.names), 'column')} of the model"
-        )
-        notes = []
-        if kept.n_rows < dataset.n_rows:
-            without = dataset.n_rows - kept.n_rows
-            share = share_of(without, dataset.n_rows)
-            notes.append(f"{counted(without, 'row')} ({share}) with missing values left out")
+        notes = self._notes_on_rows(dataset.n_rows, kept.n_rows, kept.n, len(kept.names))
         aligned = with_levels_first(kept, self.levels)
 
         def places(rows: Collection[int]) -> dict[int, Place]:
@@ -237,9 +277,7 @@ class CheckedReading:
         return CheckedData(
             engine_over(aligned, source, threads=self.threads),
             replace(
-                self._context(
-                    found, *_missing_cells(dataset, policy, tokens), notes, uncut.numbers
-                ),
+                self._context(found, *missing_cells(dataset, policy, tokens), notes, uncut.numbers),
                 uncut_repeats=uncut.repeats,
             ),
             places,
@@ -282,8 +320,8 @@ class CheckedReading:
             declared=declared_levels(schema, self.net),
             other_columns=others,
             left_out=left_out_of(self.asked, self.net),
-            missing_before=_missing_before(schema, self.net),
-            missing_now=_cells_of(self.net, rows, missing),
+            missing_before=missing_before(schema, self.net),
+            missing_now=cells_of(self.net, rows, missing),
             numbers_before={**schema.numbers, **known},
             numbers_now=numbers,
             notes=(*ignored, *notes),
@@ -298,82 +336,17 @@ def _is_of_fit(digest: str | None, net: CheckedModel) -> bool | None:
     return fitted_on.endswith(digest)
 
 
-def _missing_cells(
-    dataset: Dataset, policy: str, tokens: Collection[str]
-) -> tuple[int, Mapping[str, int]]:
-    """The rows, and the missing cells by column, before missing values were treated."""
-    origin = dataset.origin
-    if origin is not None and origin.policy in ("drop", "level"):
-        return origin.n, origin.missing
-    return dataset.n, count_missing(dataset, policy, tokens)
-
-
 def _require_rows(rows: int, path: str) -> None:
     if rows == 0:
         raise CannotAnswer(f"{place(path)}: no rows are left to check")
 
 
-def _policy_of_fit(net: CheckedModel) -> str:
-    """How missing values were treated; if that is not known, there were none."""
-    recorded = net.learning.missing
-    policy = (None if recorded is None else recorded.policy) or "available"
-    # What EM expects in the place of missing values is no row: those that were seen are compared.
-    return "available" if policy == EM else policy
-
-
-def _cells_of(net: CheckedModel, rows: int, missing: Mapping[str, int]) -> dict[str, MissingCells]:
-    """The missing cells of all columns of a model; a name that is not listed has none."""
-    return {name: MissingCells(missing.get(name, 0), rows) for name in net.names}
-
-
-def _missing_before(schema: Schema, net: CheckedModel) -> dict[str, MissingCells]:
-    """How often values were missing, from the profile, or from how the model was fitted."""
-    found = _missing_in_fitting(net)
-    if schema.rows is not None:
-        rows = int(schema.rows)
-        found |= {name: MissingCells(int(n), rows) for name, n in schema.missing.items()}
-    return found
-
-
-def _missing_in_fitting(net: CheckedModel) -> dict[str, MissingCells]:
-    recorded = net.learning.missing
-    if recorded is not None:
-        # Fractions of rows cannot be compared by an exact test.
-        if not isinstance(recorded.rows, int) or recorded.columns is None:
-            return {}
-        whole = {name: n for name, n in recorded.columns.items() if isinstance(n, int)}
-        return _cells_of(net, recorded.rows, whole)
-    rows = rows_behind(net)
-    # Fitted with the default, under which a missing value is an error.
-    if net.learning.command in _FITTING and rows is not None:
-        return _cells_of(net, rows, {})
-    return {}
-
-
-def _treat_missing(
-    dataset: Dataset, policy: str, where: str, net: CheckedModel
-) -> tuple[Dataset, NDArray[np.int64]]:
-    """Apply the policy, and return the remaining rows and their numbers in the file, from 0."""
-    numbers = np.arange(dataset.n_rows)
-    if policy == "drop":
-        complete = np.ones(dataset.n_rows, dtype=bool)
-        for column in dataset.columns:
-            complete &= ~missing_mask(column)
-        if complete.all():
-            return dataset, numbers
-        return dataset.rows(complete), numbers[complete]
-    treated = apply_missing_policy(
-        dataset, policy, place(where), declared=set(net.names) if policy == "level" else ()
-    )
-    return treated, numbers
-
-
 def _lines(
-    wanted: Collection[int], dataset: Dataset, path: str, options: ReadOptions
+    wanted: Collection[int], first_line: int | None, path: str, options: ReadOptions
 ) -> dict[int, int]:
     """The lines of rows of a file (from 0), where they are known."""
-    if dataset.first_line is not None:
-        return {number: dataset.first_line + number for number in wanted}
+    if first_line is not None:
+        return {number: first_line + number for number in wanted}
     if path == "-" or options.weights_column is not None:
         return {}
     return _lines_by_reading(path, options, list(wanted))

@@ -4,13 +4,19 @@ If nothing changed, the answer is no with probability at most α: p-values of al
 not baselined are adjusted together by Holm's method (1979), which needs no independence of the
 tests. A check fails iff its adjusted p-value is at most α and its effect at least as large as asked
 for. The method of Benjamini & Hochberg only ranks the report.
+
+A p-value before it is adjusted does not depend on what else is asked. It is settled unless it is
+far above α over the number of checks that the model can have in its family, and drawn as far as α
+over the number of all its checks requires: numbers that follow from the model, and are no smaller
+than those of a run.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from gml.gate.check import BASELINED, FAIL, INSUFFICIENT, PASS, WARN, Check
@@ -21,7 +27,7 @@ from gml.independence.multiplicity import adjust
 from gml.progress import reporter
 from gml.resources import available_threads
 
-# p-values within this factor of the level are settled exactly.
+# p-values within this factor of the level, if its family alone were asked, are settled exactly.
 _DOUBT = 50
 _TIE = 1e-12
 
@@ -39,10 +45,11 @@ def decide_together(
     settings: CheckSettings,
     *,
     accepted: Collection[str],
+    possible: Sequence[Mapping[str, int]] = (),
 ) -> list[list[Check]]:
-    """Do the same for the questions of several deliveries, whose p-values are one family.
+    """Do the same for the questions of several deliveries, whose p-values are adjusted together.
 
-    Each delivery draws with a budget of its own, so that their order does not show.
+    `possible` says of each how many checks it can have, by family; by default, as many as it has.
     """
     questions = [question for delivery in deliveries for question in delivery]
     open_ = [
@@ -50,13 +57,8 @@ def decide_together(
         for k, question in enumerate(questions)
         if question.check.id not in accepted and question.check.log_p is not None
     ]
-    level = settings.alpha / max(1, len(open_))
-    threads = settings.threads or available_threads()
-    draws = [
-        monte_carlo
-        for delivery in deliveries
-        for monte_carlo in [MonteCarlo(level, settings.seed, threads)] * len(delivery)
-    ]
+    asked = Counter(questions[k].check.family for k in open_)
+    draws = _draws(deliveries, _at_most(asked, possible), settings)
     checks = [question.check for question in questions]
     for done, k in enumerate(open_):
         checks[k] = _settled(questions[k], draws[k])
@@ -79,14 +81,46 @@ def decide_together(
     return [list(itertools.islice(rest, len(delivery))) for delivery in deliveries]
 
 
+def _at_most(asked: Counter[str], possible: Sequence[Mapping[str, int]]) -> Counter[str]:
+    """The number of checks in each family that there can be, of all deliveries."""
+    found: Counter[str] = Counter()
+    for of_delivery in possible:
+        found.update(of_delivery)
+    return found | asked
+
+
+def _draws(
+    deliveries: Sequence[Sequence[Question]], at_most: Counter[str], settings: CheckSettings
+) -> list[MonteCarlo]:
+    """For each question, how its p-value is drawn.
+
+    The families of a delivery have a budget each, so that neither the order of deliveries shows nor
+    what else is asked.
+    """
+    level = settings.alpha / max(1, at_most.total())
+    threads = settings.threads or available_threads()
+    found = []
+    for delivery in deliveries:
+        of_family = {
+            family: MonteCarlo(level, settings.seed, threads, _DOUBT * settings.alpha / number)
+            for family, number in at_most.items()
+            if number
+        }
+        # What has no p-value is not drawn, and its family may not be counted.
+        usual = MonteCarlo(level, settings.seed, threads)
+        found += [of_family.get(question.check.family, usual) for question in delivery]
+    return found
+
+
 def _settled(question: Question, monte_carlo: MonteCarlo) -> Check:
     check = question.check
     assert check.log_p is not None
-    doubtful = question.always or check.log_p <= math.log(_DOUBT * monte_carlo.level)
+    doubtful = question.always or check.log_p <= math.log(monte_carlo.bound)
     if question.settle is None or not doubtful:
         return check
-    level = monte_carlo.level * math.exp(-question.log_choices)
-    log_p, test = question.settle(replace(monte_carlo, level=level))
+    among = math.exp(-question.log_choices)
+    level, bound = monte_carlo.level * among, monte_carlo.bound * among
+    log_p, test = question.settle(replace(monte_carlo, level=level, bound=bound))
     return replace(check, log_p=min(0.0, log_p + question.log_choices), test=test)
 
 

@@ -35,31 +35,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gml import kernel
-from gml.data.dataset import Dataset
 from gml.errors import agreeing, counted
-from gml.gate.check import INSUFFICIENT, LIKELIHOOD, NATS_PER_ROW, PASS, Check, Figure, UnlikelyRow
+from gml.gate.check import INSUFFICIENT, LIKELIHOOD, NATS_PER_ROW, PASS, Check, Figure
 from gml.gate.check_ids import FIT_ID
 from gml.gate.enough_rows import enough_rows
 from gml.gate.families import FamilyCounts
+from gml.gate.likely_rows import LikelyRows, RowMoments, moments_of_rows
 from gml.gate.monte_carlo import MonteCarlo
 from gml.gate.question import Question, Settle
 from gml.gate.selection import Selection
 from gml.gate.tails import log_skewed_tail
-from gml.kernel.pool import in_order
 from gml.model.bayesnet import BayesNet
-from gml.resources import available_threads
 
 CHERNOFF = "chernoff"
-_BINS = 1 << 16
-_ROWS_PER_BLOCK = 1 << 17
 _SHOWN_NODES = 5
-_ROWS_PER_THREAD = 1 << 16
 # Rows drawn from the model for the variance of ln p.
 _DRAWN_ROWS = 1 << 15
 # Share of the mean ln p: a loss as large as this may be due to the choice of the graph.
@@ -68,80 +62,27 @@ LARGEST_ALLOWANCE = 0.1
 _TILTS = (0.25, 0.5, 0.75)
 
 
-@dataclass(frozen=True)
-class RowMoments:
-    """How many rows are complete, and the variance and third moment of their ln p."""
-
-    n: int
-    variance: float
-    third: float
-
-
-@dataclass(frozen=True)
-class RowProbabilities:
-    """ln p of each row, NaN where a value is missing or unknown to the model."""
-
-    log_p: NDArray[np.float64]
-    tables: list[NDArray[np.float64]]
-    families: Sequence[FamilyCounts]
-
-
-def smoothed_logs(family: FamilyCounts) -> NDArray[np.float64]:
-    """ln P(level | row) by what the model knows: its counts with ½ per cell, or its own tables."""
-    if family.old is None:
-        with np.errstate(divide="ignore"):
-            return np.log(family.probabilities[:, : family.n_known])
-    counts = family.old[:, : family.n_known] + 0.5
-    logs: NDArray[np.float64] = np.log(counts / counts.sum(axis=1, keepdims=True))
-    return logs
-
-
-def row_probabilities(
-    families: Sequence[FamilyCounts], rows: Dataset, threads: int | None = None
-) -> RowProbabilities:
-    """Return ln p of every row; nodes are summed in the order of their names."""
-    families = sorted(families, key=lambda family: family.variable.name)
-    tables = [smoothed_logs(family) for family in families]
-    members = [
-        [rows.index(v.name) for v in (*family.parents, family.variable)] for family in families
-    ]
-    known = {v.name: len(v.levels or ()) for f in families for v in (*f.parents, f.variable)}
-    n_levels = [known.get(name, 1) for name in rows.names]
-    flat = [np.ascontiguousarray(table.reshape(-1)) for table in tables]
-    columns = [np.ascontiguousarray(column) for column in rows.columns]
-    compute = kernel.active().row_log_probabilities
-
-    def part(first: int) -> NDArray[np.float64]:
-        last = min(first + _ROWS_PER_THREAD, rows.n_rows)
-        found: NDArray[np.float64] = compute(columns, n_levels, members, flat, first, last)
-        return found
-
-    starts = range(0, rows.n_rows, _ROWS_PER_THREAD)
-    parts = in_order(part, starts, threads or available_threads())
-    return RowProbabilities(np.concatenate([np.empty(0), *parts]), tables, families)
-
-
 def fit_check(
     net: BayesNet,
     families: Sequence[FamilyCounts],
     selection: Selection,
-    found: RowProbabilities | None,
-    rows: Dataset | None,
+    found: LikelyRows | None,
+    n_rows: int,
 ) -> Question:
-    """Ask whether the new rows are less likely than the old ones."""
+    """Ask whether the new rows, so many, are less likely than the old ones."""
     variables = tuple(family.variable.name for family in families)
-    if found is None or rows is None or not families:
+    if found is None or not families:
         reason = "no rows to look at" if families else "no table to compare"
         return Question(cannot_tell(variables, reason))
     if len({None if f.old is None else int(f.old.sum()) for f in families}) > 1:
         return Question(
             cannot_tell(variables, "the tables of the model were fitted on different rows")
         )
-    moments = row_moments(found.log_p, rows.weights)
+    moments = found.moments
     if not enough_rows(moments.n):
         return Question(cannot_tell(variables, f"{moments.n} complete rows are too few"))
     rows_old = None if families[0].old is None else int(families[0].old.sum())
-    impossible = int(np.count_nonzero(np.isneginf(found.log_p)))
+    impossible = found.impossible
     check = Check(
         id=FIT_ID,
         family="fit",
@@ -165,12 +106,12 @@ def fit_check(
         )
     terms = {
         family.variable.name: mean_terms(family, table)
-        for family, table in zip(found.families, found.tables, strict=True)
+        for family, table in zip(found.tables.families, found.tables.tables, strict=True)
     }
     before = math.fsum(old for old, _ in terms.values())
     after = math.fsum(new for _, new in terms.values())
-    if np.isnan(found.log_p).any():
-        after = mean_of_rows(found.log_p, rows.weights)
+    if found.unknown and found.mean is not None:
+        after = found.mean
     allowance = 0.0
     settle: Settle
     if rows_old is None:
@@ -189,7 +130,7 @@ def fit_check(
             drawn = replace(moments_of_draws(net, families, monte_carlo.seed), n=moments.n)
             return max(log_p, log_p_of_loss(excess, drawn, rows_old, dimension)), LIKELIHOOD
 
-    left_out = rows.n - moments.n
+    left_out = n_rows - moments.n
     aside = f" ({counted(left_out, 'row')} with missing or unknown values left out)"
     old: dict[str, Figure] = {"mean ln p": before}
     new: dict[str, Figure] = {"mean ln p": after}
@@ -217,13 +158,6 @@ def fit_check(
 def cannot_tell(variables: tuple[str, ...], message: str) -> Check:
     """The check of the fit without an answer."""
     return Check(FIT_ID, "fit", LIKELIHOOD, variables, message=message, status=INSUFFICIENT)
-
-
-def mean_of_rows(log_p: NDArray[np.float64], weights: NDArray[np.int64] | None) -> float:
-    """Mean over the complete rows, whatever their order."""
-    finite = np.isfinite(log_p)
-    times = np.ones(len(log_p), dtype=np.int64) if weights is None else weights
-    return math.fsum((log_p[finite] * times[finite]).tolist()) / int(times[finite].sum())
 
 
 def _conditional_moments(families: Sequence[FamilyCounts]) -> RowMoments:
@@ -264,7 +198,7 @@ def moments_of_draws(net: BayesNet, families: Sequence[FamilyCounts], seed: int)
     from gml.model.sample import sample
 
     drawn = sample(net, _DRAWN_ROWS, seed=seed, threads=1)
-    return row_moments(row_probabilities(families, drawn, 1).log_p, None)
+    return moments_of_rows(families, drawn)
 
 
 def mean_terms(family: FamilyCounts, logs: NDArray[np.float64]) -> tuple[float, float]:
@@ -304,78 +238,3 @@ def log_p_of_loss(loss: float, moments: RowMoments, rows_old: int | None, dimens
     # Skewness of −D: rows far less likely than the others skew it upwards, old ones downwards.
     skewness = -moments.third * (one_new**2 - one_old**2) / deviation**3
     return log_skewed_tail(loss / deviation, skewness)
-
-
-def row_moments(log_p: NDArray[np.float64], weights: NDArray[np.int64] | None) -> RowMoments:
-    """The moments of ln p over the complete rows; by a histogram, so row order has no effect."""
-    low, high = _finite_range(log_p)
-    if low > high:
-        return RowMoments(0, 0.0, 0.0)
-    a_step = _BINS / (high - low) if high > low else 0.0
-    counts = np.zeros(_BINS)
-    # In blocks, which stay in the cache.
-    for first in range(0, len(log_p), _ROWS_PER_BLOCK):
-        values = log_p[first : first + _ROWS_PER_BLOCK]
-        finite = np.isfinite(values)
-        bins = np.minimum((values[finite] - low) * a_step, _BINS - 1).astype(np.int64)
-        times = None if weights is None else weights[first : first + _ROWS_PER_BLOCK][finite]
-        counts += np.bincount(bins, times, minlength=_BINS)
-    # Middles of bins, not their edges: with few distinct values the histogram is exact enough.
-    centres = low + (high - low) / _BINS * (np.arange(_BINS) + 0.5)
-    n = int(counts.sum())
-    mean = float(np.sum(counts * centres)) / n
-    variance = float(np.sum(counts * (centres - mean) ** 2)) / n
-    third = float(np.sum(counts * (centres - mean) ** 3)) / n
-    return RowMoments(n, variance if high > low else 0.0, third)
-
-
-def _finite_range(values: NDArray[np.float64]) -> tuple[float, float]:
-    """The least and the greatest of the finite ones; +inf and -inf without any."""
-    low = float(np.min(values, initial=np.inf))
-    high = float(np.max(values, initial=-np.inf))
-    if math.isfinite(low) and math.isfinite(high):
-        return low, high
-    finite = values[np.isfinite(values)]
-    return float(np.min(finite, initial=np.inf)), float(np.max(finite, initial=-np.inf))
-
-
-# ---------------------------------------------------------------------- rows
-
-
-def least_likely(found: RowProbabilities, rows: Dataset, how_many: int) -> tuple[UnlikelyRow, ...]:
-    """Return the least likely rows, the least likely first."""
-    hidden = np.isnan(found.log_p)
-    if rows.weights is not None:
-        hidden |= rows.weights == 0
-    log_p = np.where(hidden, np.inf, found.log_p)
-    how_many = min(how_many, int(np.count_nonzero(~hidden)))
-    if how_many == 0:
-        return ()
-    bound = np.partition(log_p, how_many - 1)[how_many - 1]
-    candidates = np.concatenate(
-        [np.flatnonzero(log_p < bound), np.flatnonzero(log_p == bound)[:how_many]]
-    )
-    order = np.lexsort((candidates, log_p[candidates]))[:how_many]
-    return tuple(_described(found, rows, int(row)) for row in candidates[order])
-
-
-def _described(found: RowProbabilities, rows: Dataset, row: int) -> UnlikelyRow:
-    worst: tuple[float, UnlikelyRow] | None = None
-    for family, logs in zip(found.families, found.tables, strict=True):
-        at = 0
-        given = []
-        for parent in family.parents:
-            code = int(rows.columns[rows.index(parent.name)][row])
-            at = at * len(parent.levels or ()) + code
-            given.append((parent.name, (parent.levels or ())[code]))
-        code = int(rows.columns[rows.index(family.variable.name)][row])
-        term = float(logs[at, code])
-        if worst is None or term < worst[0]:
-            name, level = family.variable.name, family.levels[code]
-            total = float(found.log_p[row])
-            worst = (
-                term,
-                UnlikelyRow(None, row + 1, total, name, level, tuple(given), math.exp(term)),
-            )
-    assert worst is not None
-    return worst[1]

@@ -94,7 +94,7 @@ def number_independence(
         if reference is None or check.statistic is None:
             return _settled(check, e_u, e_v, monte_carlo)
         increase = log_p_of_increase(check, reference, monte_carlo.level)
-        if increase > math.log(monte_carlo.level):
+        if increase > math.log(monte_carlo.bound):
             return increase, INCREASE
         found, how = _settled(check, e_u, e_v, monte_carlo)
         return max(found, increase), how

@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from gml.counts.counter import TableSet
+from gml.counts.streamed import StreamCounter
 from gml.data.dataset import Dataset, Variable, code_type, missing_mask
 from gml.data.discretize import Intervals, cuts_of_levels
 from gml.data.number_summary import NumberValues, numbers_of_labels
@@ -24,6 +26,27 @@ def numbers_before(data: Dataset, held_numbers: Collection[str]) -> dict[str, Nu
             spelt = NumberValues.spelt(variable.levels, column, data.weights, data.decimal)
             if spelt.n:
                 found[name] = spelt
+    return found
+
+
+def numbers_of_stream(
+    stream: StreamCounter, held_numbers: Collection[str]
+) -> dict[str, NumberValues]:
+    """The same numbers of rows that are read in passes."""
+    found = stream.number_values()
+    labels = [
+        j
+        for j, v in enumerate(stream.variables)
+        if v.name in held_numbers and v.name not in found and v.levels is not None
+    ]
+    for j, counts in zip(labels, stream.tables([TableSet((j,)) for j in labels]), strict=True):
+        variable = stream.variables[j]
+        levels, cells = variable.levels or (), counts.table.sum(axis=0)
+        spelt = NumberValues.spelt(
+            levels, np.arange(len(levels)), cells[: len(levels)], stream.decimal or "."
+        )
+        if spelt.n:
+            found[variable.name] = spelt
     return found
 
 

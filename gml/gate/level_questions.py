@@ -21,7 +21,8 @@ from gml.gate.families import (
     counts_beside,
     family_counts,
 )
-from gml.gate.fit_checks import fit_check, least_likely, row_probabilities
+from gml.gate.fit_checks import fit_check
+from gml.gate.likely_rows import has_rows, likely_rows
 from gml.gate.margins import column_margins
 from gml.gate.number_questions import questions_about_numbers
 from gml.gate.question import Question
@@ -50,14 +51,13 @@ def level_questions(
     references: Mapping[str, Reference],
 ) -> Asked:
     """Ask what the families are about."""
-    rows = counter.rows()
     # The schema needs single columns only, and a count file may have no more.
     families = _families(net, counter) if set(settings.families) - {"schema"} else []
     selection = weak_parents(families, len(net.names), settings.alpha)
     notes = []
     if not has_counts(net):
         notes.append("the model has no counts, and so its tables are taken as exact")
-    if rows is None and "fit" in settings.families:
+    if "fit" in settings.families and not has_rows(counter):
         notes.append("a count file has no rows, so the fit was not looked at")
     questions: list[Question] = []
     unlikely: tuple[UnlikelyRow, ...] = ()
@@ -132,9 +132,6 @@ def _fit(
 ) -> tuple[Question, tuple[UnlikelyRow, ...]]:
     if isinstance(net, MarkovNet):
         return undirected_fit(net, counter, families, selection, settings)
-    rows = counter.rows()
-    if rows is None or not families:
-        return fit_check(net, families, selection, None, None), ()
-    found = row_probabilities(families, rows, settings.threads)
-    fit = fit_check(net, families, selection, found, rows)
-    return fit, least_likely(found, rows, settings.unlikely_rows)
+    found = likely_rows(families, counter, settings) if families else None
+    fit = fit_check(net, families, selection, found, counter.n)
+    return fit, () if found is None else found.unlikely

@@ -32,16 +32,9 @@ from gml.gate.check import INSUFFICIENT, LIKELIHOOD, NATS_PER_ROW, PASS, Check, 
 from gml.gate.check_ids import FIT_ID
 from gml.gate.enough_rows import enough_rows
 from gml.gate.families import FamilyCounts
-from gml.gate.fit_checks import (
-    RowMoments,
-    RowProbabilities,
-    dimension_of,
-    log_p_of_loss,
-    mean_terms,
-    moments_of_draws,
-    row_probabilities,
-)
+from gml.gate.fit_checks import dimension_of, log_p_of_loss, mean_terms, moments_of_draws
 from gml.gate.gaussian_fit import figures_of_fit, least_z
+from gml.gate.likely_rows import RowMoments, RowTables
 from gml.gate.mixed_families import NumberNode, errors_of_rows, places_of_rows
 from gml.gate.monte_carlo import MonteCarlo
 from gml.gate.number_rows import NumberRows
@@ -100,9 +93,10 @@ def mixed_fit_check(
     check = Check(FIT_ID, "fit", LIKELIHOOD, names, status=INSUFFICIENT)
     if len(names) < len(net.names):
         return Question(replace(check, message="not all columns of the model are there")), ()
-    found = row_probabilities(label_families, data, settings.threads)
+    found = RowTables.of(label_families)
+    of_rows = found.log_p(data, settings.threads)
     errors = _row_errors(nodes, rows)
-    unlikely = _least_likely(net, found, errors, rows, data, settings.unlikely_rows)
+    unlikely = _least_likely(net, found, of_rows, errors, rows, data, settings.unlikely_rows)
     old = [_old_node(node) for node in nodes]
     n_old = _rows_behind(label_families, nodes)
     if any(line.sd == 0 for node in nodes for line in node.cpd.regressions):
@@ -111,7 +105,7 @@ def mixed_fit_check(
         why = "the model does not say how likely its rows were, all columns together"
         return Question(replace(check, message=why)), unlikely
     known = [one for one in old if one is not None]
-    labels = found.log_p[rows.numbers]
+    labels = of_rows[rows.numbers]
     terms = {node.name: errors.log_densities(k, known[k].places) for k, node in enumerate(nodes)}
     numbers = np.sum(list(terms.values()), axis=0)
     seen = ~np.isnan(labels + numbers)
@@ -248,7 +242,8 @@ def _rows_behind(label_families: Sequence[FamilyCounts], nodes: Sequence[NumberN
 
 def _least_likely(
     net: BayesNet,
-    found: RowProbabilities,
+    found: RowTables,
+    log_p: NDArray[np.float64],
     errors: RowErrors,
     rows: NumberRows,
     data: Dataset,
@@ -256,7 +251,7 @@ def _least_likely(
 ) -> tuple[UnlikelyRow, ...]:
     """The rows whose labels and errors are the least likely together."""
     squares = np.sum(errors.errors**2, axis=0)
-    labels = found.log_p[rows.numbers]
+    labels = log_p[rows.numbers]
     complete = np.flatnonzero(~np.isnan(squares + labels))
     _, once = np.unique(rows.numbers[complete], return_index=True)
     chosen = complete[once]
@@ -273,7 +268,7 @@ def _least_likely(
 
 def _described(
     net: BayesNet,
-    found: RowProbabilities,
+    found: RowTables,
     errors: RowErrors,
     rows: NumberRows,
     data: Dataset,

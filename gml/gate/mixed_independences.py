@@ -135,7 +135,7 @@ def mixed_independence(
         if reference is None or found.statistic is None:
             return _settled(found.id, log_p, errors, monte_carlo)
         increase = log_p_of_increase(found, reference, monte_carlo.level)
-        if increase > math.log(monte_carlo.level):
+        if increase > math.log(monte_carlo.bound):
             return increase, INCREASE
         settled, how = _settled(found.id, log_p, errors, monte_carlo)
         return max(settled, increase), how

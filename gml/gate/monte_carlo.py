@@ -36,9 +36,9 @@ _CHUNK = 250
 _ENOUGH = 8
 # Replicates per one that is expected to reach the statistic if p is at the level.
 _RESOLUTION = 8
-# The most cells drawn for one p-value (about two seconds), and for a whole run.
+# The most cells drawn for one p-value (about two seconds), and for all that share a budget.
 _MOST_CELLS = 1e7
-_MOST_CELLS_IN_ALL = 2e8
+_MOST_CELLS_IN_ALL = 1e8
 # Distinct values of a statistic among the first draws from which its tail counts as a curve.
 _MANY_VALUES = 100
 # How far below the level, in ln p, drawing is hopeless.
@@ -48,11 +48,15 @@ _SLACK = 1e-9
 
 @dataclass(frozen=True)
 class MonteCarlo:
-    """Draws p-values that are to be compared with a level."""
+    """Draws p-values that are to be compared with a level.
+
+    `bound` is where no p-value decides any more: at what is above, one need not look closely.
+    """
 
     level: float
     seed: int = 0
     threads: int = 1
+    bound: float = 1.0
     spent: list[float] = field(default_factory=lambda: [0.0])
     """Cells drawn so far."""
 

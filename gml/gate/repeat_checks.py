@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from gml.counts.counter import Counter
 from gml.data.dataset import Dataset
 from gml.data.number_summary import NumberSummary, NumberValues
 from gml.data.row_groups import EqualRows, equal_rows
@@ -45,7 +46,8 @@ class RowRepeats:
 
     old: Repeats
     new: Repeats
-    groups: EqualRows
+    groups: EqualRows | None
+    """Which rows are equal, of rows in memory."""
     times: int
     """How often the new rows were delivered."""
     log_accident: float
@@ -55,6 +57,7 @@ class RowRepeats:
 
     def once(self, rows: Dataset) -> Dataset:
         """Return the rows as if they had been delivered once; the others have weight 0."""
+        assert self.groups is not None
         weights = np.zeros(rows.n_rows, dtype=np.int64)
         weights[self.groups.firsts] = self.groups.counts // self.times
         return replace(rows, weights=weights)
@@ -72,17 +75,24 @@ class RowRepeats:
 def row_repeats(
     training: Training | None,
     names: Collection[str],
-    rows: Dataset | None,
+    counter: Counter,
     uncut: Mapping[int, int] | None = None,
 ) -> RowRepeats | None:
     """Count how often rows repeat; None if there is nothing to compare them with.
 
     `uncut` says it of the new rows with the numbers as they are, if that is known.
     """
-    if training is None or training.rows is None or rows is None or set(rows.names) != set(names):
+    present = {variable.name for variable in counter.variables}
+    if training is None or training.rows is None or present != set(names):
         return None
-    groups = equal_rows(rows)
-    found = Repeats.of(groups.counts)
+    groups, multiplicities = None, None
+    if counter.pass_rows:
+        multiplicities = counter.row_repeats()
+    elif (rows := counter.rows()) is not None:
+        groups = equal_rows(rows)
+    if groups is None and multiplicities is None:
+        return None
+    found = Repeats(multiplicities or {}) if groups is None else Repeats.of(groups.counts)
     if not found.n or not training.rows.n:
         return None
     times, log_accident = times_delivered(training.rows, found)

@@ -7,14 +7,15 @@ What is asked depends on what the model is of: `level_questions` of labels alone
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import cast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from gml.counts.counted_once import CountedOnce
 from gml.counts.counter import Counter
 from gml.counts.memory import MemoryCounter
+from gml.counts.passes import PassCounter
 from gml.data.alignment import with_levels_first
 from gml.data.dataset import Dataset
 from gml.errors import CannotAnswer, Note, agreeing, counted, listing, parameter
@@ -22,8 +23,10 @@ from gml.gate.check import LEVELS, PASS, Check
 from gml.gate.clique_tables import moved_with
 from gml.gate.decision import decide_together, is_small_enough
 from gml.gate.families import CheckedModel, rows_behind
+from gml.gate.first_rows import with_first_rows
 from gml.gate.level_questions import level_questions
 from gml.gate.mixed_questions import mixed_questions
+from gml.gate.possible_checks import possible_checks
 from gml.gate.question import Question
 from gml.gate.range_checks import notes_on_codes
 from gml.gate.repeat_checks import RowRepeats, notes_on_repeats, notes_on_training, row_repeats
@@ -45,9 +48,11 @@ class Examined:
     """One delivery before a decision: what was asked about it, and its report without checks."""
 
     questions: Sequence[Question]
-    rows: Dataset | None
+    counter: Counter
     repeats: RowRepeats | None
     report: CheckReport
+    possible: Mapping[str, int] = field(default_factory=dict)
+    """How many checks it can have, by family, whatever was asked."""
 
 
 def check_model(
@@ -91,16 +96,14 @@ def examine(
     if isinstance(net, BayesNet):
         net = with_lines_of_available_rows(net)
     counter = _counter(net, data, settings)
-    n_rows, rows = counter.n, counter.rows()
-    repeats = row_repeats(net.training, net.names, rows, context.uncut_repeats)
-    if repeats is not None and repeats.times > 1 and rows is not None:
-        rows = repeats.once(rows)
-        counter = MemoryCounter(rows, threads=settings.threads)
-        context = _once(context, repeats)
+    n_rows = counter.n
     if isinstance(net, BayesNet) and (net.is_gaussian or net.is_mixed):
-        if rows is None:
-            of = "labels and numbers" if net.is_mixed else "numbers"
-            raise CannotAnswer(f"a count file has no rows, and a model of {of} is checked on rows")
+        counter = _in_memory(net, counter, settings)
+    repeats, notes = _repeats(net, counter, context)
+    if repeats is not None and repeats.times > 1:
+        counter, context = _counted_once(counter, repeats, settings), _once(context, repeats)
+    if isinstance(net, BayesNet) and (net.is_gaussian or net.is_mixed):
+        rows = counter.require_rows("a check")
         # What overflows is recognised where it matters.
         with np.errstate(all="ignore"):
             asked = mixed_questions(
@@ -132,26 +135,38 @@ def examine(
             *context.notes,
             *notes_on_training(net.training),
             *_notes_on_hidden(net),
+            *notes,
             *asked.notes,
         ),
         baseline=baseline,
         margins=asked.margins,
         parents=_parents(net),
     )
-    return Examined(asked.questions, rows, repeats, report)
+    names = {variable.name for variable in counter.variables}.difference(context.left_out)
+    return Examined(
+        asked.questions,
+        counter,
+        repeats,
+        report,
+        possible_checks(net, names, context.numbers_before),
+    )
 
 
 def conclude(deliveries: Sequence[Examined], settings: CheckSettings) -> list[CheckReport]:
     """Decide on all deliveries together: if nothing changed, no report fails, except with α."""
     accepted = deliveries[0].report.baseline.accepted if deliveries else ()
-    decided = decide_together([d.questions for d in deliveries], settings, accepted=accepted)
+    decided = decide_together(
+        [d.questions for d in deliveries],
+        settings,
+        accepted=accepted,
+        possible=[d.possible for d in deliveries],
+    )
     return [_report(d, checks, settings) for d, checks in zip(deliveries, decided, strict=True)]
 
 
 def _report(delivery: Examined, checks: Sequence[Check], settings: CheckSettings) -> CheckReport:
-    report, rows = delivery.report, delivery.rows
-    if rows is not None:
-        checks = [_with_row(check, rows) for check in checks]
+    report = delivery.report
+    checks = with_first_rows(checks, delivery.counter)
     notes = [
         *_notes(checks, settings, report.rows, report.model_rows),
         *notes_on_codes(checks),
@@ -178,6 +193,35 @@ def _rare_values(checks: Sequence[Check], settings: CheckSettings) -> list[str]:
     return notes
 
 
+def _in_memory(net: BayesNet, counter: Counter, settings: CheckSettings) -> Counter:
+    """The rows that a model with numbers is checked on, all at once."""
+    what = "labels and numbers" if net.is_mixed else "numbers"
+    if isinstance(counter, PassCounter):
+        rows = counter.require_rows(f"a check of a model of {what}")
+        return MemoryCounter(rows, threads=settings.threads)
+    if counter.rows() is None:
+        raise CannotAnswer(f"{counter.kind} has no rows, and a model of {what} is checked on rows")
+    return counter
+
+
+def _repeats(
+    net: CheckedModel, counter: Counter, context: Context
+) -> tuple[RowRepeats | None, list[str]]:
+    """How rows repeat; notes say so if that takes too much memory."""
+    try:
+        return row_repeats(net.training, net.names, counter, context.uncut_repeats), []
+    except CannotAnswer as refused:
+        return None, [f"{refused}; so how often rows repeat was not looked at"]
+
+
+def _counted_once(counter: Counter, repeats: RowRepeats, settings: CheckSettings) -> Counter:
+    """Rows that were delivered several times, as if they had come once."""
+    if isinstance(counter, PassCounter):
+        return CountedOnce(counter, repeats.times)
+    rows = repeats.once(counter.require_rows("a check"))
+    return MemoryCounter(rows, threads=settings.threads)
+
+
 def _once(context: Context, repeats: RowRepeats) -> Context:
     """What is known about rows that were delivered several times, as if they had come once."""
     return replace(
@@ -188,16 +232,6 @@ def _once(context: Context, repeats: RowRepeats) -> Context:
         },
         numbers_now=repeats.numbers_once(context.numbers_now),
     )
-
-
-def _with_row(check: Check, rows: Dataset) -> Check:
-    """Name the first row that has the most frequent unknown value."""
-    if check.kind != LEVELS or not check.new.get("unknown"):
-        return check
-    (name,), unknown = check.variables, cast(Sequence[str], check.new["unknown"])
-    column = rows.columns[rows.index(name)]
-    code = (rows.variables[rows.index(name)].levels or ()).index(unknown[0])
-    return replace(check, row=int(np.argmax(column == code)) + 1)
 
 
 def _notes(

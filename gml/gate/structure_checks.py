@@ -176,7 +176,7 @@ def _independence(
         increase = log_p_of_increase(
             bounded, reference, monte_carlo.level, concentration_of(counted)
         )
-        if increase > math.log(monte_carlo.level):
+        if increase > math.log(monte_carlo.bound):
             return increase, INCREASE
         log_p, how = _settled_independence(check, counted, monte_carlo)
         return max(log_p, increase), how

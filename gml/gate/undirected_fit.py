@@ -29,7 +29,6 @@ from dataclasses import replace
 import numpy as np
 
 from gml.counts.counter import Counter
-from gml.data.dataset import Dataset
 from gml.errors import CannotAnswer, agreeing, counted, listing
 from gml.gate.check import INSUFFICIENT, LIKELIHOOD, NATS_PER_ROW, PASS, Check, UnlikelyRow
 from gml.gate.check_ids import FIT_ID
@@ -38,17 +37,13 @@ from gml.gate.enough_rows import enough_rows
 from gml.gate.families import FamilyCounts, family_counts, table_of
 from gml.gate.fit_checks import (
     LARGEST_ALLOWANCE,
-    RowProbabilities,
     cannot_tell,
     dimension_of,
     fit_check,
-    least_likely,
     log_p_of_loss,
-    mean_of_rows,
     moments_of_draws,
-    row_moments,
-    row_probabilities,
 )
+from gml.gate.likely_rows import LikelyRows, has_rows, likely_rows
 from gml.gate.monte_carlo import MonteCarlo
 from gml.gate.question import Question
 from gml.gate.selection import Selection
@@ -70,8 +65,7 @@ def undirected_fit(
     settings: CheckSettings,
 ) -> tuple[Question, tuple[UnlikelyRow, ...]]:
     """Ask whether the new rows are less likely than the old ones, and which are least likely."""
-    rows = counter.rows()
-    if rows is None:
+    if not has_rows(counter):
         return Question(cannot_tell(net.names, "no rows to look at")), ()
     try:
         form = directed(net)
@@ -79,45 +73,44 @@ def undirected_fit(
         return Question(cannot_tell(net.names, f"no probability of a row: {error}")), ()
     counts = generator_counts(net)
     if counts is not None and not net.terms.is_decomposable:
-        return _of_matched_margins(net, form, counts, rows, families, selection, settings)
+        return _of_matched_margins(net, form, counts, counter, families, selection, settings)
     if counts is None:
         families = family_counts(form.net, counter)
     if not families:
-        return fit_check(form.net, families, selection, None, None), ()
-    found = row_probabilities(families, rows, settings.threads)
-    fit = fit_check(form.net, families, selection, found, rows)
-    return fit, least_likely(found, rows, settings.unlikely_rows)
+        return fit_check(form.net, families, selection, None, 0), ()
+    found = likely_rows(families, counter, settings)
+    fit = fit_check(form.net, families, selection, found, counter.n)
+    return fit, () if found is None else found.unlikely
 
 
 def _of_matched_margins(
     net: MarkovNet,
     form: Directed,
     counts: Margins,
-    rows: Dataset,
+    counter: Counter,
     families: Sequence[FamilyCounts],
     selection: Selection,
     settings: CheckSettings,
 ) -> tuple[Question, tuple[UnlikelyRow, ...]]:
-    absent = [name for name in net.names if name not in rows.names]
+    present = {variable.name for variable in counter.variables}
+    absent = [name for name in net.names if name not in present]
     if absent:
         return Question(cannot_tell(net.names, f"no column for {listing(absent)}")), ()
-    tables = _tables(form.net)
-    found = row_probabilities(tables, rows, settings.threads)
-    fit = _compared(net, form, counts, found, rows, families, selection)
-    return fit, least_likely(found, rows, settings.unlikely_rows)
+    found = likely_rows(_tables(form.net), counter, settings, with_mean=True)
+    assert found is not None
+    return _compared(net, form, counts, found, families, selection), found.unlikely
 
 
 def _compared(
     net: MarkovNet,
     form: Directed,
     counts: Margins,
-    found: RowProbabilities,
-    rows: Dataset,
+    found: LikelyRows,
     families: Sequence[FamilyCounts],
     selection: Selection,
 ) -> Question:
-    moments = row_moments(found.log_p, rows.weights)
-    if not enough_rows(moments.n):
+    moments = found.moments
+    if found.mean is None or not enough_rows(moments.n):
         return Question(cannot_tell(net.names, f"{moments.n} complete rows are too few"))
     before = mean_log_p(net, counts, form.log_z)
     if not math.isfinite(before):
@@ -125,13 +118,13 @@ def _compared(
     rows_old = round(float(next(iter(counts.values())).sum()))
     dimension = min(net.terms.dimension, dimension_of(families))
     before -= _OPTIMISM * dimension / rows_old
-    after = mean_of_rows(found.log_p, rows.weights)
+    after = found.mean
     allowance = selection.allowance(families)
     excess = before - after - allowance
     log_p = log_p_of_loss(excess, moments, rows_old, dimension)
 
     def settle(monte_carlo: MonteCarlo) -> tuple[float, str]:
-        drawn = moments_of_draws(form.net, found.families, monte_carlo.seed)
+        drawn = moments_of_draws(form.net, found.tables.families, monte_carlo.seed)
         by_model = log_p_of_loss(excess, replace(drawn, n=moments.n), rows_old, dimension)
         return max(log_p, by_model), LIKELIHOOD
 
@@ -140,7 +133,7 @@ def _compared(
         family="fit",
         kind=LIKELIHOOD,
         variables=net.names,
-        message=f"mean ln p of a row {before:.4g} → {after:.4g}{_left_out(found, rows)}",
+        message=f"mean ln p of a row {before:.4g} → {after:.4g}{_left_out(found)}",
         test=LIKELIHOOD,
         statistic=after - before,
         log_p=log_p,
@@ -155,10 +148,8 @@ def _compared(
     return Question(check, settle)
 
 
-def _left_out(found: RowProbabilities, rows: Dataset) -> str:
-    times = np.ones(rows.n_rows, dtype=np.int64) if rows.weights is None else rows.weights
-    unknown = int(times[np.isnan(found.log_p)].sum())
-    excluded = int(times[np.isneginf(found.log_p)].sum())
+def _left_out(found: LikelyRows) -> str:
+    unknown, excluded = found.unknown, found.impossible
     said = []
     if unknown:
         said.append(f"{counted(unknown, 'row')} with missing or unknown values")

@@ -101,11 +101,14 @@ def test_check(gml, master, table, graph, tmp_path):
     model = tmp_path / "model.json"
     fitted = gml("fit-params", table, graph, "--missing", "drop", "-o", model)
     assert fitted.returncode == 0, fitted.stderr
-    args = ["check", table, model, "--families", "tables,structure", "-f", "json"]
+    args = ["check", table, model, "-f", "json"]
     memory = printed_json(gml(*args))
     spark = printed_json(gml(*args, "--engine", "spark", "--master", master))
+    assert {"schema:repeats", "fit:likelihood"} <= {check["id"] for check in spark["checks"]}
     assert spark["checks"] == memory["checks"]
     assert spark["rows"] == memory["rows"]
+    # Rows of Spark have no numbers.
+    assert memory["unlikely_rows"] and not spark["unlikely_rows"]
 
 
 def _without_hash(printed: bytes) -> object:

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from gml.data.dataset import Variable
 from gml.gate.check import Check
 from gml.gate.families import FamilyCounts
-from gml.gate.fit_checks import mean_terms, smoothed_logs
+from gml.gate.fit_checks import mean_terms
+from gml.gate.likely_rows import smoothed_logs
 from gml.gate.monte_carlo import MONTE_CARLO, TAIL_OF_DRAWS, MonteCarlo
 from gml.gate.schema_checks import log_p_of_unseen
 from gml.gate.structure_checks import (
