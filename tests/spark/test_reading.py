@@ -21,13 +21,11 @@ from tests.spark.conftest import LOCAL
 from tests.spark.tables import cells, written
 
 
-@pytest.fixture(scope="session")
-def session(settings):
+@pytest.fixture
+def session(local):
     from gml.counts.spark_session import session_at
-    from tests.spark.conftest import stop_session
 
-    yield session_at(LOCAL)
-    stop_session()
+    return session_at(local)
 
 
 def tables_of(counter):
