@@ -79,7 +79,7 @@ $(SPARK): $(STAMP)
 ## Test the engine over Apache Spark, in one process and on a cluster of two workers: minutes.
 test-spark: $(SPARK)
 	$(call install,java:openjdk-17-jre-headless)
-	$(BIN)/python -m pytest -q tests/spark
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup tests/spark
 
 ## Kill an executor in the middle of a run, ten times, and compare the answers: minutes.
 spark-kills: $(SPARK)

@@ -12,7 +12,7 @@ with count files the name of DATA in a report and the reading options, which `gm
 same       nothing else differs; or both refuse, in the same words
 less       some fields are left out (or null), which take the rows themselves; all others are the
            same. Of checks, fewer are made, and each of them has the same numbers
-refused    exit code and reason, in one line; no file is written
+refused    exit code and reason, in one line; no file is written, or a report that says the same
 DIFFERENT  anything else: a defect, and the exit code of the script is 1
 
 In the end a stream is interrupted in the middle of its passes, and one has its pipe closed.
@@ -97,7 +97,7 @@ class Bench:
             how = f"count DATA {case.reading} {case.counted}"
             if how not in self._counted:
                 self._counted[how] = self._folder / f"counts{len(self._counted)}.parquet"
-                self._gml(self._words(how), self._counted[how])
+                self._gml(self._words(how), self._counted[how]).require()
             counted = self._counted[how]
             return self._gml(self._words(case.command, DATA=str(counted)), output).run()
         words += [*self._words(case.reading), "--engine", engine]
@@ -152,7 +152,8 @@ def verdict(memory: Run, other: Run, engine: str) -> str:
     if memory.refused and (other.code, other.said) == (memory.code, memory.said):
         return f"same (both refuse, exit {memory.code})"
     if other.refused and not memory.refused:
-        one_line = other.said.startswith("gml: error: ") and not other.written
+        told = not other.written or _is_rejection(other)
+        one_line = other.said.startswith("gml: error: ") and told
         return f"refused, exit {other.code}: {other.said[12:]}" if one_line else "DIFFERENT: failed"
     if memory.code != other.code:
         return f"DIFFERENT: exit {other.code}, not {memory.code}: {other.said}"
@@ -166,6 +167,14 @@ def verdict(memory: Run, other: Run, engine: str) -> str:
     if lacking:
         return f"less: without {', '.join(sorted(lacking))}"
     return f"DIFFERENT: {_first_difference(json.dumps(left), json.dumps(right))}"
+
+
+def _is_rejection(run: Run) -> bool:
+    """Whether what was written is a report that has the reason alone."""
+    content = json.loads(run.written)
+    return not content["checks"] and content["error"]["message"] == run.said.removeprefix(
+        "gml: error: "
+    )
 
 
 def _of_checks(left: list[Any], right: list[Any]) -> str:

@@ -169,7 +169,7 @@ def gaps(folder: Path, rows: int) -> Table:
         Case("average DATA --by hc --bootstrap 4 -f json", whole),
         Case("average DATA --by pc --bootstrap 4 -f json", available),
         Case("mrf DATA --structure tree -f json", whole, "--pairs"),
-        Case("pc DATA --bins 3 -f json", "--missing drop --weights w", "--triples"),
+        Case("pc DATA -f json", "--bins 3 --missing drop --weights w", "--triples"),
         Case("fit-params DATA LABELS -f json", cut, "--graph LABELS"),
         Case("pc DATA --test fisher-z -f json", numbers),
         Case("pc DATA --test dg -f json", f"{both} --missing available --weights w"),

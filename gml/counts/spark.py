@@ -211,6 +211,8 @@ def _tallied(source: SparkSource) -> tuple[Any, PieceTallies, Total]:
     reading = source.reading
     options, where = reading.options, reading.where
     n_columns = len(reading.chosen)
+    # Few answers go to the driver as they are, without a shuffle and the tasks after it.
+    n_parts = source.n_parts()
     storing = StorePieces(source.reader, reading)
     with job(source.session, where):
         pieces = source.frame.mapInArrow(storing, pieces_schema(n_columns))
@@ -220,7 +222,7 @@ def _tallied(source: SparkSource) -> tuple[Any, PieceTallies, Total]:
         if options.weights_fractional is not None:
             with job(source.session, f"{where}: adding up weights"):
                 summing = PieceWork(_SumWeights(options, where), _add_fractions)
-                total = answer_of(pieces, summing, None)
+                total = answer_of(pieces, summing, n_parts)
             bits = bits_of_weights(total.answer or Fraction(0), options, where)
         most = budget_in_force() // (BYTES_PER_NUMBER * max(1, n_columns))
         tallies = PieceTallies(
@@ -232,7 +234,7 @@ def _tallied(source: SparkSource) -> tuple[Any, PieceTallies, Total]:
         )
         with job(source.session, f"{where}: reading"):
             work = PieceWork(_TallyPieces(tallies, where), tallies.add)
-            found = answer_of(pieces, work, None)
+            found = answer_of(pieces, work, n_parts)
         if options.weights is not None and found.answer is not None:
             bits_of_weights(Fraction(found.answer.n_before), options, where)
     except BaseException:
@@ -260,7 +262,8 @@ def _coded(
     counter = SparkCounter(source.session, coded, table, n_parts, where, unit=2.0**-tallies.bits)
     try:
         with job(source.session, f"{where}: coding"):
-            coded.select(N_ROWS).agg({N_ROWS: "sum"}).toArrow()
+            # A number per piece, which takes no shuffle as their sum does.
+            coded.select(N_ROWS).toArrow()
     except BaseException:
         counter.close()
         raise

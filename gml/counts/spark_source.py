@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gml.counts.spark_rows import PieceReader, PieceReading, pieces_of_text, pieces_of_values
-from gml.counts.spark_session import job, session_at
+from gml.counts.spark_session import is_remote, job, session_at
 from gml.data.columns import Choice, choose_columns, column_specs
 from gml.data.frames import is_spark_frame
 from gml.data.header import Header, read_header
@@ -50,11 +50,21 @@ class SparkSource:
     frame: Any
     reading: PieceReading
     reader: PieceReader
+    of_files: bool
+    """Whether Spark only scans files: a table or a frame may take a shuffle, which is a job."""
 
     @property
     def is_text(self) -> bool:
         """Whether rows are lines of text files."""
         return self.reader is pieces_of_text
+
+    def n_parts(self) -> int | None:
+        """How many partitions the rows come in; None where more than the plan of a scan tells."""
+        if not self.of_files or is_remote(self.session):
+            return None
+        with job(self.session, self.reading.where):
+            found: int = self.frame.rdd.getNumPartitions()
+        return found
 
     @contextmanager
     def whole_files(self) -> Iterator[None]:
@@ -77,7 +87,7 @@ def open_spark_source(data: Any, options: ReadOptions, *, used: Choice | None) -
     """Return what to read for the columns that `used` picks from those that the options leave."""
     if is_spark_frame(data):
         _refuse_text_options(options, "a frame of Spark")
-        return _of_frame(data.sparkSession, data, FRAME, options, used)
+        return _of_frame(data.sparkSession, data, FRAME, options, used, of_files=False)
     path = os.fspath(data)
     where = place(path)
     if path == "-":
@@ -97,7 +107,7 @@ def open_spark_source(data: Any, options: ReadOptions, *, used: Choice | None) -
                 else session.read.format(found[1]).load(found[2])
             )
         _refuse_text_options(options, "a table of Spark")
-        return _of_frame(session, frame, where, options, used)
+        return _of_frame(session, frame, where, options, used, of_files=False)
     suffix = _suffix(path)
     if suffix in _TEXT:
         return _of_text(session, path, where, options, used)
@@ -105,7 +115,7 @@ def open_spark_source(data: Any, options: ReadOptions, *, used: Choice | None) -
         reader = session.read.format(_KNOWN[suffix]) if suffix in _KNOWN else session.read
         frame = reader.load(path)
     _refuse_text_options(options, "no text file")
-    return _of_frame(session, frame, where, options, used)
+    return _of_frame(session, frame, where, options, used, of_files=True)
 
 
 def _suffix(path: str) -> str:
@@ -127,7 +137,13 @@ def _refuse_text_options(options: ReadOptions, what: str) -> None:
 
 
 def _of_frame(
-    session: Any, frame: Any, where: str, options: ReadOptions, used: Choice | None
+    session: Any,
+    frame: Any,
+    where: str,
+    options: ReadOptions,
+    used: Choice | None,
+    *,
+    of_files: bool,
 ) -> SparkSource:
     text_codec(options.encoding or "utf-8")
     with job(session, where):
@@ -143,7 +159,7 @@ def _of_frame(
     # By position, as names may repeat, or hold dots.
     numbered = frame.toDF(*(f"c{j}" for j in range(len(names))))
     rows = numbered.select(*(f"c{j}" for j in reading.read))
-    return SparkSource(session, rows, reading, pieces_of_values)
+    return SparkSource(session, rows, reading, pieces_of_values, of_files)
 
 
 def _of_text(
@@ -173,7 +189,7 @@ def _of_text(
     chosen = choose_columns(header.names, options, used, where)
     specs = column_specs(header.names, chosen, options)
     reading = PieceReading(header.names, chosen, specs, options, where, delimiter)
-    return SparkSource(session, lines, reading, pieces_of_text)
+    return SparkSource(session, lines, reading, pieces_of_text, of_files=True)
 
 
 def _header(session: Any, lines: Any, where: str, delimiter: str, options: ReadOptions) -> Header:

@@ -12,6 +12,7 @@ from gml.counts.counter import Counter
 from gml.counts.engine_over import engine_over
 from gml.counts.open_count_file import is_counted, open_counts
 from gml.counts.open_rows import is_for_spark, read_or_open
+from gml.counts.settled_counter import SettledCounter
 from gml.counts.streamed import StreamCounter
 from gml.data.alignment import levels_first, with_levels_first
 from gml.data.dataset import Dataset
@@ -219,6 +220,10 @@ class CheckedReading:
     def _of_engine(self, counter: Counter, found: Sequence[str]) -> CheckedData:
         """Take the tables of an engine, and the names of all columns that there were."""
         _require_rows(counter.n, self.data)
+        notes = []
+        if isinstance(counter, SettledCounter) and counter.dropped:
+            share = share_of(counter.dropped, counter.rows_before)
+            notes = [f"{counted(counter.dropped, 'row')} ({share}) with missing values left out"]
         names = [variable.name for variable in counter.variables]
         chosen = self.used(names)
         if chosen != names:
@@ -228,7 +233,7 @@ class CheckedReading:
         counter = counter.with_levels(levels_first(counter.variables, self.levels))
         if treated is None:
             return CheckedData(counter, self._context(found, counter.n, {}))
-        return CheckedData(counter, self._context(found, treated.rows, treated.cells))
+        return CheckedData(counter, self._context(found, treated.rows, treated.cells, notes))
 
     @property
     def _held_numbers(self) -> list[str]:

@@ -27,18 +27,15 @@ def answers_with_kills(cluster: Cluster, table: Path, times: int) -> tuple[Any, 
     right = _answer(gml, gml.read(str(table), **reading))
     found, deaths = [], 0
     session = session_at(cluster.master)
-    try:
-        for _ in range(times):
-            options = reading_options(engine="spark", master=cluster.master, **reading)
-            with open_spark(str(table), options) as counter:
-                killer = _Killer(cluster, session)
-                killer.start()
-                found.append(_answer(gml, counter))
-                killer.join()
-                deaths += killer.done
-            _wait_for_executors(cluster)
-    finally:
-        session.stop()
+    for _ in range(times):
+        options = reading_options(engine="spark", master=cluster.master, **reading)
+        with open_spark(str(table), options) as counter:
+            killer = _Killer(cluster, session)
+            killer.start()
+            found.append(_answer(gml, counter))
+            killer.join()
+            deaths += killer.done
+        _wait_for_executors(cluster)
     return right, found, deaths
 
 
@@ -79,6 +76,8 @@ def _wait_for_executors(cluster: Cluster) -> None:
 
 def main() -> int:
     """Kill so many, and say how many answers were right."""
+    from tests.spark.conftest import stop_session
+
     times = int(sys.argv[1])
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     conf = "--conf spark.sql.files.maxPartitionBytes=32k --conf spark.executor.memory=512m"
@@ -87,7 +86,10 @@ def main() -> int:
         folder = Path(name)
         with standalone(folder) as cluster:
             table = written(folder / "people.csv", cells())
-            right, found, deaths = answers_with_kills(cluster, table, times)
+            try:
+                right, found, deaths = answers_with_kills(cluster, table, times)
+            finally:
+                stop_session()
     n_right = sum(answer == right for answer in found)
     sys.stdout.write(f"{deaths} executors killed in {times} runs; {n_right} right answers\n")
     return 0 if n_right == deaths == times else 1

@@ -21,12 +21,6 @@ from tests.spark.kills import answers_with_kills
 SPARK = ["--engine", "spark", "--master", LOCAL]
 
 
-@pytest.fixture(scope="module")
-def local(settings):
-    yield LOCAL
-    stop_session()
-
-
 def test_bad_input(gml, local, table, tmp_path):
     lost = error_line(gml("chowliu", tmp_path / "none.csv", *SPARK), 3)
     assert "none.csv" in lost and "PATH_NOT_FOUND" in lost
@@ -166,6 +160,8 @@ def test_what_is_interrupted_leaves_nothing_cached(local, table, monkeypatch, at
 
 
 def test_executors_with_another_gml(gml_process, cluster, table, tmp_path):
+    # A session of this process would have all cores.
+    stop_session()
     other = tmp_path / "other" / "gml"
     other.mkdir(parents=True)
     (other / "__init__.py").write_text('__version__ = "0.0.1"\n')
@@ -178,8 +174,8 @@ def test_executors_with_another_gml(gml_process, cluster, table, tmp_path):
     )
 
 
-def test_executors_that_die(cluster, table):
-    stop_session()
+@pytest.mark.parametrize("master", ["cluster"], indirect=True)
+def test_executors_that_die(master, cluster, table):
     wanted, found, deaths = answers_with_kills(cluster, table, 1)
     assert deaths == 1
     assert found == [wanted]

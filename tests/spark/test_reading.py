@@ -12,6 +12,7 @@ import pytest
 import gml as library
 from gml.counts.spark import open_spark
 from gml.counts.spark_rows import PieceReading, pieces_of_text, pieces_of_values
+from gml.counts.spark_source import open_spark_source
 from gml.data.options import reading_options
 from gml.kernel.layout import CODES8, NUMBERS, ColumnSpec
 from gml.resources import limited_to
@@ -20,13 +21,11 @@ from tests.spark.conftest import LOCAL
 from tests.spark.tables import cells, written
 
 
-@pytest.fixture(scope="session")
-def session(settings):
+@pytest.fixture
+def session(local):
     from gml.counts.spark_session import session_at
-    from tests.spark.conftest import stop_session
 
-    yield session_at(LOCAL)
-    stop_session()
+    return session_at(local)
 
 
 def tables_of(counter):
@@ -252,6 +251,15 @@ def test_what_no_label_is(session):
     frame = session.createDataFrame([([1], "a")], "list array<int>, text string")
     with pytest.raises(library.DataError, match="lists and structures are not labels"):
         library.chow_liu(frame)
+
+
+def test_files_tell_how_many_parts_they_have(session, table):
+    """So answers of few parts need no tree; to plan what a frame is made of may run jobs."""
+    path = str(table)
+    source = open_spark_source(path, reading_options(columns=["sex"]), used=None)
+    assert source.n_parts() == session.read.text(path).rdd.getNumPartitions() > 1
+    frame = session.read.csv(path, header=True).orderBy("sex")
+    assert open_spark_source(frame, reading_options(), used=None).n_parts() is None
 
 
 def test_many_partitions_are_added_up_in_a_tree(session):

@@ -154,6 +154,17 @@ def test_what_a_fit_keeps_of_its_rows(gml, master, table, graph, monkeypatch):
 
 
 @IN_ONE_PROCESS
+def test_a_check_says_how_many_rows_were_left_out(gml, master, table, graph, tmp_path):
+    model = tmp_path / "model.json"
+    assert gml("fit-params", table, graph, "--missing", "drop", "-o", model).returncode == 0
+    args = ["check", table, model, "--weights", "weight", "--families", "tables", "-f", "json"]
+    memory = printed_json(gml(*args))
+    assert any("with missing values left out" in note for note in memory["notes"])
+    spark = printed_json(gml(*args, "--engine", "spark", "--master", master))
+    assert spark["notes"] == memory["notes"]
+
+
+@IN_ONE_PROCESS
 def test_missing_values_are_refused_alike(gml, master, table):
     args = ["chowliu", table, *LABELS]
     memory = error_line(gml(*args), 3)
