@@ -17,7 +17,7 @@ from gml.graph.graph import Graph
 from gml.graph.provenance import Provenance
 from gml.model.bayesnet import BayesNet
 from gml.model.fit import fit
-from gml.model.updating import UpdatedCounts, require_counts, rows_after
+from gml.model.updating import RowHistory, UpdatedCounts, require_counts, rows_after
 from gml.progress import reporter
 from gml.verbs.shared.fitted_models import fitted_by
 from gml.verbs.shared.graph_input import GivenGraph
@@ -56,10 +56,11 @@ class ModelChange:
         parts = before.get("parts") or [{"rows": before.rows, "data": before.get("data")}]
         self._warn_of_repeats(parts, part)
         learning = learning.also(
-            rows=rows_after(before.rows or 0, rows, forget=self.forget),
+            rows=rows_after(self.net, rows, name=self.name, forget=self.forget),
             parts=[*parts, {**part, "forgotten": True} if self.forget else part],
         )
-        return _with_missing(learning, before, forget=self.forget)
+        history = RowHistory.of(self.net).also(rows, forget=self.forget)
+        return _with_missing(learning, before, history.rounding, forget=self.forget)
 
     def _warn_of_repeats(self, parts: list[Any], part: Mapping[str, Any]) -> None:
         """Warn of an input that was added before, or taken away before."""
@@ -110,8 +111,10 @@ def model_change(
     return ModelChange(given.model, given.name, forget)
 
 
-def _with_missing(learning: Provenance, before: Provenance, *, forget: bool) -> Provenance:
-    """Add up the missing values of both parts."""
+def _with_missing(
+    learning: Provenance, before: Provenance, rounding: float, *, forget: bool
+) -> Provenance:
+    """Add up the missing values of both parts; fractions may be off by roundings."""
     old, new = before.missing, learning.missing
     if old is None or new is None or old.columns is None or new.columns is None:
         return learning
@@ -124,6 +127,11 @@ def _with_missing(learning: Provenance, before: Provenance, *, forget: bool) -> 
         missing={
             "policy": old.policy,
             "rows": rows,
-            "columns": {k: v for k, v in cells.items() if v},
+            "columns": {name: n for name, n in cells.items() if abs(n) > _least(n, rounding)},
         }
     )
+
+
+def _least(number: int | float, rounding: float) -> float:
+    """What a number must be above to be more than roundings."""
+    return 0 if isinstance(number, int) else rounding
