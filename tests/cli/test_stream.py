@@ -319,6 +319,43 @@ def test_a_file_cut_short_is_made_again(gml, tmp_path, sample_data):
     assert (b"earlier run" in again.stderr, again.stdout) == (False, expected)
 
 
+@pytest.mark.parametrize("leads_to", ["victim.txt", "nothing", "folder", "/dev/null"])
+def test_a_link_in_place_of_a_kept_file_is_replaced(gml, tmp_path, sample_data, leads_to):
+    folder = tmp_path / "spool"
+    folder.mkdir()
+    (tmp_path / "folder").mkdir()
+    victim = tmp_path / "victim.txt"
+    victim.write_text("as it was")
+    victim.chmod(0o666)
+    keep = ["--engine", "stream", "--spool", folder, "--spool-keep", "-v"]
+    words = ["chowliu", sample_data / "asia.csv", *keep]
+    expected = gml(*words).stdout
+    (kept,) = folder.iterdir()
+    mode = kept.stat().st_mode
+    kept.unlink()
+    kept.symlink_to(tmp_path / leads_to)
+    again = gml(*words)
+    assert (again.returncode, again.stdout) == (0, expected)
+    assert victim.read_text() == "as it was"
+    assert not (tmp_path / "nothing").exists()
+    assert not kept.is_symlink()
+    assert kept.stat().st_mode == mode
+    assert spools(folder) == [kept.name]
+    used = gml(*words)
+    assert b"codes of an earlier run" in used.stderr
+    assert used.stdout == expected
+
+
+def test_a_pipe_in_place_of_a_kept_file_is_not_waited_for(gml, tmp_path, sample_data):
+    keep = ["--engine", "stream", "--spool", tmp_path, "--spool-keep"]
+    words = ["chowliu", sample_data / "asia.csv", *keep]
+    gml(*words)
+    (kept,) = tmp_path.glob("gml-spool-*")
+    kept.unlink()
+    os.mkfifo(kept)
+    assert "not a regular file" in error_line(gml(*words), 2)
+
+
 def test_what_a_killed_run_left_is_removed(gml, tmp_path, sample_data):
     left = tmp_path / ".gml-spool-0123.codes.gml-0123456789abcdef.tmp"
     left.write_bytes(b"half a file")
