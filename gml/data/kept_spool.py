@@ -48,7 +48,8 @@ def kept_path(folder: str, digest: str, table: TablePieces) -> Path:
             for j in table.chosen
         ],
         sorted(options.na_tokens),
-        (options.delimiter, options.decimal, options.encoding),
+        # The same bytes are other rows under another suffix.
+        (table.delimiter, options.decimal, options.encoding),
         (options.missing, options.weights_column),
     )
     key = hashlib.sha256(repr(about).encode("utf-8", "surrogateescape")).hexdigest()

@@ -271,6 +271,24 @@ def test_a_kept_file_is_used_again(gml, tmp_path, sample_data, small_pieces):
     assert third.stdout == gml("chowliu", data, *how).stdout
 
 
+def test_the_delimiter_of_a_suffix_tells_kept_files_apart(gml, tmp_path):
+    folder = tmp_path / "spool"
+    folder.mkdir()
+    one, other = tmp_path / "one.csv", tmp_path / "one.tsv"
+    rows = "a\n1\n2\t3\n2\t3\n1\n"
+    one.write_text(rows)
+    other.write_text(rows)
+    keep = ["--engine", "stream", "--spool", folder, "--spool-keep", "-v"]
+    assert gml("chowliu", one, *keep).returncode == 0
+    assert "line 3" in error_line(gml("chowliu", other, "-q", *keep[:-1]), 3)
+    # That which the suffix implies is the same as if it were asked for.
+    again = gml("chowliu", one, "-d", ",", *keep)
+    assert b"codes of an earlier run" in again.stderr
+    asked = gml("chowliu", other, "-d", ",", *keep)
+    assert b"codes of an earlier run" in asked.stderr
+    assert asked.stdout == again.stdout
+
+
 @pytest.mark.parametrize("at", [0, 5000, -200, -3])
 def test_a_damaged_file_is_made_again(gml, tmp_path, sample_data, at):
     keep = ["--engine", "stream", "--spool", tmp_path, "--spool-keep", "-v"]
