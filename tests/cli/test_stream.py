@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import signal
 import subprocess
@@ -269,6 +270,25 @@ def test_a_kept_file_is_used_again(gml, tmp_path, sample_data, small_pieces):
     third = gml("chowliu", data, *how, *keep)
     assert b"codes of an earlier run" not in third.stderr
     assert third.stdout == gml("chowliu", data, *how).stdout
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+def test_a_larger_budget_is_not_refused_where_a_smaller_one_is_not(gml, tmp_path, engine):
+    rng = np.random.default_rng(1)
+    rows = [
+        f"{rng.choice(['u', 'v'])},{rng.choice(['p', ''])},{rng.normal():.4f}" for _ in range(3000)
+    ]
+    (tmp_path / "d.csv").write_text("\n".join(["a,b,x", *rows]) + "\n")
+    (tmp_path / "g.dot").write_text("digraph { a -> x; b }")
+    words = ["fit-params", "d.csv", "g.dot", "--numeric", "x", "--missing", "drop"]
+    kept = []
+    for budget in ("10K", "30K", "100K", "1M"):
+        done = gml(*words, "--engine", engine, "--max-memory", budget)
+        assert done.returncode == 0, done.stderr
+        node = next(n for n in json.loads(done.stdout)["nodes"] if n["id"] == "x")
+        kept.append("rows" in node["regressions"][0])
+        assert kept[-1] == (b"the model keeps nothing of" not in done.stderr)
+    assert kept == [False, False, False, True]
 
 
 def test_the_delimiter_of_a_suffix_tells_kept_files_apart(gml, tmp_path):
