@@ -96,3 +96,17 @@ def test_forgetting_fractions_leaves_no_dust(gml, tmp_path):
         assert one["cpt"] == other["cpt"]
     done = gml("fit-params", "old.csv", "m.json", "--forget", *how)
     assert (done.returncode, b"no rows would be left" in done.stderr) == (4, True)
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+def test_gaps_are_not_counted_as_a_label_of_the_same_name(gml, tmp_path, engine):
+    (tmp_path / "old.csv").write_text("a,b\nNA,p\nx,q\n")
+    (tmp_path / "new.csv").write_text("a,b\n,p\nx,q\n")
+    (tmp_path / "g.dot").write_text("digraph { a -> b }")
+    fitted(gml, "old.csv", "g.dot", "--na", "", "--missing", "level", "-o", "m.json")
+    done = gml("fit-params", "new.csv", "m.json", "--update", "--engine", engine)
+    assert (done.returncode, done.stdout) == (3, b"")
+    assert done.stderr == (
+        b"gml: error: column 'a': --missing level would add 'NA', which is already a label of "
+        b"m.json\n"
+    )
