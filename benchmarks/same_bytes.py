@@ -172,9 +172,7 @@ def verdict(memory: Run, other: Run, engine: str) -> str:
 def _is_rejection(run: Run) -> bool:
     """Whether what was written is a report that has the reason alone."""
     content = json.loads(run.written)
-    return not content["checks"] and content["error"]["message"] == run.said.removeprefix(
-        "gml: error: "
-    )
+    return not content["checks"] and content["error"]["exit"] == run.code
 
 
 def _of_checks(left: list[Any], right: list[Any]) -> str:

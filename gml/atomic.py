@@ -44,19 +44,25 @@ def write_whole(
 
 @contextlib.contextmanager
 def whole_file(
-    path: str | os.PathLike[str], *, leftovers: Leftovers | None = None
+    path: str | os.PathLike[str], *, leftovers: Leftovers | None = None, anew: bool = False
 ) -> Iterator[BinaryIO]:
     """Open a file that replaces `path` when the block ends well, and vanishes when it does not.
 
     Where the path is part of a run that keeps files that would not change, one with the same bytes
-    is left alone, time stamp and all.
+    is left alone, time stamp and all. Users name outputs, and links by which they redirect them are
+    followed; a name that nobody chose is taken `anew`: a link there is replaced, not what it leads
+    to, and permissions are those of a new file.
     """
-    if is_special(path):
+    target = os.path.realpath(path)
+    if anew:
+        folder, name = os.path.split(path)
+        target = f"{os.path.realpath(folder)}/{name}"
+    is_replaced_link = anew and os.path.islink(target)  # noqa: PTH114
+    if is_special(path) and not is_replaced_link:
         raise UsageError(f"cannot write {str(path)!r} bit by bit: it is not a regular file")
     kept = path.ledger if isinstance(path, RunPath) else Ledger()
     if str(path) not in kept.planned:
         kept.plan(str(path), "a file")
-    target = os.path.realpath(path)
     (leftovers or Leftovers()).remove(target)
     try:
         with _temporary_file(target, path) as (temporary, descriptor):
@@ -66,7 +72,7 @@ def whole_file(
                 os.fsync(descriptor)
             kept.require_unwritten(str(path), target)
             if not (kept.keeps_unchanged and _same_bytes(Path(temporary), Path(target))):
-                os.fchmod(descriptor, _mode_for(Path(target)))
+                os.fchmod(descriptor, _new_mode() if anew else _mode_for(Path(target)))
                 os.replace(temporary, target)  # noqa: PTH105
         kept.note_written(str(path), target)
     except OSError as error:
@@ -257,6 +263,10 @@ def _mode_for(target: Path) -> int:
     try:
         return stat.S_IMODE(target.stat().st_mode)
     except FileNotFoundError:
-        mask = os.umask(0)
-        os.umask(mask)
-        return 0o666 & ~mask
+        return _new_mode()
+
+
+def _new_mode() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

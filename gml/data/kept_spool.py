@@ -3,7 +3,8 @@
 A file is named after the hash of the input and of the options that it was read with. It appears
 whole or not at all, as outputs do (`gml.atomic`); what a killed run leaves of one is removed by the
 next run in the same folder. All its checksums are compared before it is used, and a file that is
-damaged, or that belongs to somebody else, is made again.
+damaged, or that belongs to somebody else, is made again. A link under its name is neither read nor
+written through, but replaced: in a folder that others can write to, it could lead anywhere.
 
 It ends with what is known of the rows as JSON, its hash, and where that begins.
 """
@@ -47,7 +48,8 @@ def kept_path(folder: str, digest: str, table: TablePieces) -> Path:
             for j in table.chosen
         ],
         sorted(options.na_tokens),
-        (options.delimiter, options.decimal, options.encoding),
+        # The same bytes are other rows under another suffix.
+        (table.delimiter, options.decimal, options.encoding),
         (options.missing, options.weights_column),
     )
     key = hashlib.sha256(repr(about).encode("utf-8", "surrogateescape")).hexdigest()
@@ -72,8 +74,10 @@ def write_facts(spool: RowSpool) -> None:
 
 def reopened(path: Path, spool_over: Callable[[BlockFile], RowSpool]) -> RowSpool | None:
     """Return the spool over a file that was kept, if there is one, whole and our own."""
+    # A named pipe would be waited for.
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = os.open(path, flags)
     except OSError:
         return None
     found = os.fstat(descriptor)

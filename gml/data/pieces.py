@@ -60,6 +60,8 @@ class TextPieces:
         self._source = source
         self._header, dialect = begin_text(source, path, options)
         self._dialect = replace(dialect, cells_limit=None)
+        self.delimiter = dialect.delimiter
+        """The one in use, be it asked for or implied by the suffix of the path."""
         self._piece_bytes = piece_bytes
         self._threads = options.threads or available_threads()
         self.where = source.name

@@ -39,6 +39,8 @@ class TablePieces(NamedTuple):
     first_line: int | None = None
     """The line after the header of a text file."""
     hash: Any = None
+    delimiter: str | None = None
+    """Of a text file, be it asked for or implied by its suffix."""
 
     def digest(self) -> str | None:
         """SHA-256 of the stored bytes, if the options ask for it, when all pieces were read."""
@@ -75,7 +77,14 @@ def open_table(
         raise DataError(f"{place(data)}: a folder without Parquet files; name a table")
     with open_pieces(data, options, used=used, piece_bytes=piece_bytes) as text:
         yield TablePieces(
-            text.where, text.names, text.chosen, options, text, text.first_line, text.digest
+            text.where,
+            text.names,
+            text.chosen,
+            options,
+            text,
+            text.first_line,
+            text.digest,
+            text.delimiter,
         )
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from gml.counts.counter import Counter
 from gml.data.dataset import Dataset, Variable, missing_mask
 from gml.data.row_groups import configurations_at
+from gml.errors import CannotAnswer
 from gml.model.network import CPT, Cpd
 from gml.model.regression_rows import (
     FitShare,
@@ -41,7 +42,9 @@ def with_rows(
 ) -> tuple[Cpd, ...]:
     """Return the distributions, regressions with what they keep of their rows.
 
-    Nothing is kept where rows count in part, or are few, or where a prior had its say. Where rows
+    Nothing is kept where rows count in part, or are few, or where a prior had its say, nor where it
+    would take too much memory: the regressions are the same without it, and a larger budget, under
+    which rows come into memory at all, must not be refused where a smaller one is not. Where rows
     lack values that some node needs, the nodes have different rows, and no share in a common fit.
     That is over the nodes of numbers; of a regression for one configuration of labels the share is
     an average over its rows.
@@ -59,7 +62,13 @@ def with_rows(
         return tuple(cpds)
     if rows.n > max(rows.n_rows, _MOST_REPEATED):
         return tuple(cpds)
-    _require_room(cpds, numbers, rows.n)
+    try:
+        _require_room(cpds, numbers, rows.n)
+    except CannotAnswer as refused:
+        reporter().warn(
+            f"{refused}; so the model keeps nothing of these, which checks would compare"
+        )
+        return tuple(cpds)
     used = [cpd.variable for cpd in cpds] + [parent for cpd in numbers for parent in cpd.parents]
     columns = _columns(used, rows)
     order = order_of_rows(columns)

@@ -92,7 +92,8 @@ def fit_params(
         checks of the model report only what is new.
     update, forget
         Add the rows to the counts of the graph, which is a model of labels, or take them away from
-        these: the tables are those of all rows, fitted at once as the model was.
+        these: the tables are those of all rows, fitted at once as the model was, but for rounding
+        where weights are fractions. New rows may add the level `NA`, with `missing="level"`.
     threads
         Threads; all cores by default.
     asked

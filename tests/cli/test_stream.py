@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import signal
 import subprocess
@@ -271,6 +272,43 @@ def test_a_kept_file_is_used_again(gml, tmp_path, sample_data, small_pieces):
     assert third.stdout == gml("chowliu", data, *how).stdout
 
 
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+def test_a_larger_budget_is_not_refused_where_a_smaller_one_is_not(gml, tmp_path, engine):
+    rng = np.random.default_rng(1)
+    rows = [
+        f"{rng.choice(['u', 'v'])},{rng.choice(['p', ''])},{rng.normal():.4f}" for _ in range(3000)
+    ]
+    (tmp_path / "d.csv").write_text("\n".join(["a,b,x", *rows]) + "\n")
+    (tmp_path / "g.dot").write_text("digraph { a -> x; b }")
+    words = ["fit-params", "d.csv", "g.dot", "--numeric", "x", "--missing", "drop"]
+    kept = []
+    for budget in ("10K", "30K", "100K", "1M"):
+        done = gml(*words, "--engine", engine, "--max-memory", budget)
+        assert done.returncode == 0, done.stderr
+        node = next(n for n in json.loads(done.stdout)["nodes"] if n["id"] == "x")
+        kept.append("rows" in node["regressions"][0])
+        assert kept[-1] == (b"the model keeps nothing of" not in done.stderr)
+    assert kept == [False, False, False, True]
+
+
+def test_the_delimiter_of_a_suffix_tells_kept_files_apart(gml, tmp_path):
+    folder = tmp_path / "spool"
+    folder.mkdir()
+    one, other = tmp_path / "one.csv", tmp_path / "one.tsv"
+    rows = "a\n1\n2\t3\n2\t3\n1\n"
+    one.write_text(rows)
+    other.write_text(rows)
+    keep = ["--engine", "stream", "--spool", folder, "--spool-keep", "-v"]
+    assert gml("chowliu", one, *keep).returncode == 0
+    assert "line 3" in error_line(gml("chowliu", other, "-q", *keep[:-1]), 3)
+    # That which the suffix implies is the same as if it were asked for.
+    again = gml("chowliu", one, "-d", ",", *keep)
+    assert b"codes of an earlier run" in again.stderr
+    asked = gml("chowliu", other, "-d", ",", *keep)
+    assert b"codes of an earlier run" in asked.stderr
+    assert asked.stdout == again.stdout
+
+
 @pytest.mark.parametrize("at", [0, 5000, -200, -3])
 def test_a_damaged_file_is_made_again(gml, tmp_path, sample_data, at):
     keep = ["--engine", "stream", "--spool", tmp_path, "--spool-keep", "-v"]
@@ -317,6 +355,43 @@ def test_a_file_cut_short_is_made_again(gml, tmp_path, sample_data):
     kept.write_bytes(kept.read_bytes()[:1000])
     again = gml("chowliu", asia, *keep)
     assert (b"earlier run" in again.stderr, again.stdout) == (False, expected)
+
+
+@pytest.mark.parametrize("leads_to", ["victim.txt", "nothing", "folder", "/dev/null"])
+def test_a_link_in_place_of_a_kept_file_is_replaced(gml, tmp_path, sample_data, leads_to):
+    folder = tmp_path / "spool"
+    folder.mkdir()
+    (tmp_path / "folder").mkdir()
+    victim = tmp_path / "victim.txt"
+    victim.write_text("as it was")
+    victim.chmod(0o666)
+    keep = ["--engine", "stream", "--spool", folder, "--spool-keep", "-v"]
+    words = ["chowliu", sample_data / "asia.csv", *keep]
+    expected = gml(*words).stdout
+    (kept,) = folder.iterdir()
+    mode = kept.stat().st_mode
+    kept.unlink()
+    kept.symlink_to(tmp_path / leads_to)
+    again = gml(*words)
+    assert (again.returncode, again.stdout) == (0, expected)
+    assert victim.read_text() == "as it was"
+    assert not (tmp_path / "nothing").exists()
+    assert not kept.is_symlink()
+    assert kept.stat().st_mode == mode
+    assert spools(folder) == [kept.name]
+    used = gml(*words)
+    assert b"codes of an earlier run" in used.stderr
+    assert used.stdout == expected
+
+
+def test_a_pipe_in_place_of_a_kept_file_is_not_waited_for(gml, tmp_path, sample_data):
+    keep = ["--engine", "stream", "--spool", tmp_path, "--spool-keep"]
+    words = ["chowliu", sample_data / "asia.csv", *keep]
+    gml(*words)
+    (kept,) = tmp_path.glob("gml-spool-*")
+    kept.unlink()
+    os.mkfifo(kept)
+    assert "not a regular file" in error_line(gml(*words), 2)
 
 
 def test_what_a_killed_run_left_is_removed(gml, tmp_path, sample_data):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -280,14 +281,16 @@ def mixture_of_twelve():
     )
 
 
-def test_rows_that_a_fit_cannot_keep_are_refused_before_they_are_copied():
+def test_rows_that_a_fit_cannot_keep_are_left_out_before_they_are_copied():
     net, n = mixture_of_twelve(), 40_000
     rows = net.sample(n, seed=1)
     kept = "what a model keeps of the rows of its regressions"
-    with pytest.raises(CannotAnswer, match=kept), limited_to(8 * n * 6):
-        gml.fit(rows, net.graph)
+    with pytest.warns(gml.GmlWarning, match=f"{kept} would take"), limited_to(8 * n * 6):
+        few = gml.fit(rows, net.graph)
     with limited_to(8 * n * 40):
-        assert gml.fit(rows, net.graph).cpd("y").rows is not None
+        whole = gml.fit(rows, net.graph)
+    assert few.cpd("y").rows is None and whole.cpd("y").rows is not None
+    assert replace(whole.cpd("y"), rows=None) == few.cpd("y")
 
 
 # ---------------------------------------------------------------------- mixtures

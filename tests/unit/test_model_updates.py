@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 import gml
-from gml.data.dataset import fractional_weights
+from gml.data.dataset import Variable, fractional_weights
 from gml.errors import CannotAnswer, DataError, GraphError, UsageError
+from gml.graph.provenance import Provenance
 from gml.model.bayesnet import CPT, BayesNet
+from gml.model.updating import UpdatedCounts
 from tests.networks import random_net
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*never seen:gml.errors.GmlWarning")
@@ -91,6 +93,58 @@ def test_fractional_weights_add_up_and_vanish():
     for a, b in zip(back.cpds, begun.cpds, strict=True):
         np.testing.assert_allclose(a.counts, b.counts, rtol=1e-11)
         assert np.array_equal(a.counts == 0, b.counts == 0)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_rows_may_be_forgotten_in_other_parts_than_they_were_added(seed):
+    rng = np.random.default_rng(seed)
+    graph, rows, _ = parts(seed, 1500)
+    weights = 10.0 ** rng.uniform(-3, 5, rows.n_rows)
+    added, taken = rng.integers(0, 5, rows.n_rows), rng.integers(0, 3, rows.n_rows)
+
+    def of(which):
+        some, unit = fractional_weights(weights[which])
+        return replace(rows.rows(which), weights=some, unit=unit)
+
+    net = begun = gml.fit(of(added == 0), graph)
+    for k in range(1, 5):
+        net = gml.fit(of(added == k), net, update=True)
+    for k in range(3):
+        net = gml.fit(of((added > 0) & (taken == k)), net, forget=True)
+    assert net.learning.rows == pytest.approx(begun.learning.rows, rel=1e-14)
+    for a, b in zip(net.cpds, begun.cpds, strict=True):
+        assert np.array_equal(a.counts == 0, b.counts == 0)
+
+
+def test_more_than_rounding_is_no_rounding():
+    graph, rows, _ = parts(8)
+
+    def weighing(weight):
+        weights, unit = fractional_weights(np.full(rows.n_rows, weight))
+        return replace(rows, weights=weights, unit=unit)
+
+    with pytest.raises(DataError, match="are to be forgotten"):
+        gml.fit(weighing(0.7 + 1e-9), gml.fit(weighing(0.7), graph), forget=True)
+    left = gml.fit(weighing(0.7 - 1e-9), gml.fit(weighing(0.7), graph), forget=True)
+    assert left.learning.rows == pytest.approx(1e-9 * rows.n_rows, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [{}, {"rows": 400, "parts": [{"rows": "many"}]}, {"rows": 400, "parts": [{"rows": 5}]}],
+)
+def test_parts_that_do_not_add_up_are_not_believed(said):
+    graph, rows, new = parts(9)
+    begun = replace(gml.fit(rows, graph), learning=Provenance(said))
+    assert gml.fit(rows.rows(new), begun, forget=True).learning.rows == 400 - new.sum()
+
+
+def test_a_level_that_rows_do_not_know_is_refused():
+    known = Variable("a", ("x", "y"))
+    net = BayesNet((CPT(known, (), np.full((1, 2), 0.5), np.array([[3, 3]])),))
+    rows = gml.Dataset((Variable("a", ("x",)),), (np.zeros(4, dtype=np.uint8),))
+    with pytest.raises(DataError, match="column 'a' lacks the level 'y' of the model"):
+        next(UpdatedCounts(net, gml.MemoryCounter(rows)).family_tables([(0, ())]))
 
 
 def test_an_update_may_choose_another_prior():

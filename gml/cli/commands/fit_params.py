@@ -141,7 +141,8 @@ def command(
     If GRAPH declares levels, the tables have those levels, and options that contradict them are
     refused. A CPDAG gets the tables of one of its DAGs.
     With --update or --forget, GRAPH is a model and DATA has the rows to add to it, or to take away
-    from it: the tables become those of all rows, fitted at once as the model was.
+    from it: the tables become those of all rows, fitted at once as the model was; where weights are
+    fractions, but for rounding. New rows may add the level NA, by --missing level.
     With --missing em, and for --hidden nodes, which are not columns of DATA, the parameters are
     those under which what was seen is most likely; values are assumed to be missing at random.
     """

@@ -11,13 +11,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from gml.counts.counter import Counter, rows_counted
-from gml.errors import UsageError, parameter
+from gml.data.levels import NA_LEVEL
+from gml.errors import DataError, UsageError, parameter, quote
 from gml.graph.graph import Graph
 from gml.graph.provenance import Provenance
-from gml.model.bayesnet import BayesNet
+from gml.model.bayesnet import CPT, BayesNet
 from gml.model.fit import fit
-from gml.model.updating import UpdatedCounts, require_counts, rows_after
+from gml.model.updating import RowHistory, UpdatedCounts, require_counts, rows_after
 from gml.progress import reporter
 from gml.verbs.shared.fitted_models import fitted_by
 from gml.verbs.shared.graph_input import GivenGraph
@@ -36,6 +39,7 @@ class ModelChange:
 
     def fitted(self, dag: Graph, rows: Counter, asked: Mapping[str, Any]) -> BayesNet:
         """Return the model of its own rows and the new ones, or without these."""
+        self._require_no_label(rows)
         how = {**self.net.learning.options, **asked}
         net = fit(
             dag,
@@ -43,6 +47,25 @@ class ModelChange:
             **{name: how[name] for name in _HOW if how.get(name) is not None},
         )
         return replace(net, learning=self._learning(rows, asked), baseline=self.net.baseline)
+
+    def _require_no_label(self, rows: Counter) -> None:
+        """Refuse gaps in a column where the level for them is a label of the model's rows.
+
+        It is one if it was counted, and no gaps were; the rows at once would be refused, too.
+        """
+        treated, before = rows.missing_treatment, self.net.learning.missing
+        if treated is None or treated.policy != "level" or before is None:
+            return
+        for cpd in self.net.cpds:
+            name, levels = cpd.variable.name, cpd.variable.levels or ()
+            gaps_before = (before.columns or {}).get(name, 0)
+            if not treated.cells.get(name) or gaps_before or NA_LEVEL not in levels:
+                continue
+            if isinstance(cpd, CPT) and np.asarray(cpd.counts)[:, levels.index(NA_LEVEL)].any():
+                raise DataError(
+                    f"column {quote(name)}: {parameter('missing', 'level')} would add "
+                    f"{NA_LEVEL!r}, which is already a label of {self.name}"
+                )
 
     def _learning(self, rows: Counter, asked: Mapping[str, Any]) -> Provenance:
         before = self.net.learning
@@ -56,10 +79,11 @@ class ModelChange:
         parts = before.get("parts") or [{"rows": before.rows, "data": before.get("data")}]
         self._warn_of_repeats(parts, part)
         learning = learning.also(
-            rows=rows_after(before.rows or 0, rows, forget=self.forget),
+            rows=rows_after(self.net, rows, name=self.name, forget=self.forget),
             parts=[*parts, {**part, "forgotten": True} if self.forget else part],
         )
-        return _with_missing(learning, before, forget=self.forget)
+        history = RowHistory.of(self.net).also(rows, forget=self.forget)
+        return _with_missing(learning, before, history.rounding, forget=self.forget)
 
     def _warn_of_repeats(self, parts: list[Any], part: Mapping[str, Any]) -> None:
         """Warn of an input that was added before, or taken away before."""
@@ -110,8 +134,10 @@ def model_change(
     return ModelChange(given.model, given.name, forget)
 
 
-def _with_missing(learning: Provenance, before: Provenance, *, forget: bool) -> Provenance:
-    """Add up the missing values of both parts."""
+def _with_missing(
+    learning: Provenance, before: Provenance, rounding: float, *, forget: bool
+) -> Provenance:
+    """Add up the missing values of both parts; fractions may be off by roundings."""
     old, new = before.missing, learning.missing
     if old is None or new is None or old.columns is None or new.columns is None:
         return learning
@@ -124,6 +150,11 @@ def _with_missing(learning: Provenance, before: Provenance, *, forget: bool) -> 
         missing={
             "policy": old.policy,
             "rows": rows,
-            "columns": {k: v for k, v in cells.items() if v},
+            "columns": {name: n for name, n in cells.items() if abs(n) > _least(n, rounding)},
         }
     )
+
+
+def _least(number: int | float, rounding: float) -> float:
+    """What a number must be above to be more than roundings."""
+    return 0 if isinstance(number, int) else rounding
