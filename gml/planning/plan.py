@@ -25,6 +25,8 @@ _READER_BYTES = 9 << 20
 _FACTOR_OF_TABLES = 1.5
 _THREADS_LOSE = 0.9
 COLLIDER_TESTS = "collider tests"
+BOUNDS = "bounds"
+"""Children given more than a search lets them have as parents: what no parents can exceed."""
 
 
 @dataclass(frozen=True)
@@ -134,9 +136,11 @@ def with_codes_in_a_file(memory: Memory) -> Memory:
 def work_of(
     pilots: Sequence[Pilot], n: float, *, is_fixed: bool, most: Mapping[Level, int]
 ) -> tuple[Work, ...]:
-    """Return how many questions will be asked, by kind and size; `most` is what there can be.
+    """Return how many questions will be asked, by kind and size.
 
-    What two pilots asked alike will be asked so again: all pairs, say.
+    `most` is how many families a search can ask for, whose questions may come twice; others that it
+    asks for bound what parents can add. What two pilots asked alike will be asked so again: all
+    pairs, say.
     """
     rows = [pilot.rows for pilot in pilots]
     counts = [_counted(pilot) for pilot in pilots]
@@ -144,13 +148,16 @@ def work_of(
     for level in sorted({level for count in counts for level in count}):
         series = [float(count.get(level, 0)) for count in counts]
         if is_fixed or (pilots[-1].complete and series[-1:] == series[-2:-1]):
-            found.append(Work(*level, Range.exactly(series[-1])))
-            continue
-        low, likely, high = _within(carried_on(rows, series, n), pilots[-1].complete)
-        top = min(high, most.get(level, math.inf))
-        bounds = (low, min(likely, top), top)
-        number = Range(*(float(round(x)) if x < math.inf else x for x in bounds))
-        found.append(Work(*level, number))
+            number = Range.exactly(series[-1])
+        else:
+            number = _within(carried_on(rows, series, n), pilots[-1].complete)
+        kind, size = level
+        top: float = most.get(level, math.inf)
+        if most and kind == FAMILIES and level not in most:
+            kind = BOUNDS
+        at_most = (min(x, top) for x in number)
+        number = Range(*(float(round(x)) if x < math.inf else x for x in at_most))
+        found.append(Work(kind, size, number))
     return tuple(work for work in found if work.number.high > 0)
 
 

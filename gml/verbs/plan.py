@@ -220,7 +220,7 @@ def _planned(draft: Plan, call: _Call, repeats: Repeats, source: Source, folder:
     largest = max((pilot.watch.largest for pilot in pilots), key=lambda size: size[0] * size[1])
     memory = memory_of(reading.rows, n, largest, budget)
     most = {}
-    if call.command == "exact":
+    if call.command in _SEARCHES:
         most = all_families(columns, call.options.get("max_parents"))
     small = pilots[-1].watch.rows
     assert small is not None

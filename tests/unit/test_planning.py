@@ -184,12 +184,22 @@ def test_level_0_of_pc_is_all_pairs():
     assert 0 < low <= likely <= high
 
 
-def test_an_exact_search_asks_no_more_than_there_is():
-    plan = gml.plan("exact", ASIA, max_parents=2)
-    bounds = all_families(8, 2)
-    for work in plan.work:
-        if (work.kind, work.size) in bounds:
-            assert work.number.high <= max(bounds[work.kind, work.size], work.number.low)
+@pytest.mark.parametrize("max_parents", [None, 2])
+@pytest.mark.parametrize("command", ["exact", "hc", "ges"])
+def test_a_search_asks_for_no_more_families_than_there_are(command, max_parents):
+    plan = gml.plan(command, ASIA, max_parents=max_parents)
+    bounds = all_families(8, max_parents)
+    families = {("families", w.size): w.number for w in plan.work if w.kind == "families"}
+    assert {("families", 0), ("families", 1)} <= families.keys() <= bounds.keys()
+    for level, number in families.items():
+        assert 0 < number.low <= number.likely <= number.high <= bounds[level]
+
+
+def test_what_bounds_the_likelihood_is_no_family_of_an_exact_search():
+    work = {(w.kind, w.size): w.number for w in gml.plan("exact", ASIA, max_parents=2).work}
+    assert work["families", 0] == Range.exactly(8)
+    assert work["families", 1] == Range.exactly(56)
+    assert work["bounds", 7] == Range.exactly(8)
 
 
 def test_all_families():
