@@ -48,6 +48,8 @@ class DataError(GmlError):
     """The input is rejected."""
 
     exit_code = 3
+    source: object = None
+    """The table that is rejected, as it was given, where it is one (`about`)."""
 
 
 class GraphError(DataError):
@@ -70,7 +72,30 @@ def raising(kind: type[DataError]) -> Iterator[None]:
     except DataError as error:
         if isinstance(error, kind):
             raise
-        raise kind(f"{error}") from None
+        raised = kind(f"{error}")
+        raised.source = error.source
+        raise raised from None
+
+
+@contextmanager
+def about(source: object) -> Iterator[None]:
+    """Let errors within a block know which table they are about, if it is not known yet.
+
+    Examples
+    --------
+    >>> try:
+    ...     with about("t.csv"):
+    ...         raise DataError("no rows")
+    ... except DataError as error:
+    ...     error.source
+    't.csv'
+    """
+    try:
+        yield
+    except DataError as error:
+        if error.source is None:
+            error.source = source
+        raise
 
 
 class CannotAnswer(GmlError):

@@ -354,6 +354,11 @@ class WatchedStream(_Watched, StreamCounter):
             self._watch.passed(time.process_time() - began)
 
 
+def is_watched(data: object) -> bool:
+    """Whether data are rows of a pilot, as a command was given them."""
+    return isinstance(data, WatchedPath | _Watched)
+
+
 def _family_levels(families: Sequence[Family]) -> Multiset[Level]:
     if isinstance(families, FamilyArray):
         return Multiset({(FAMILIES, families.rows.shape[1] - 1): len(families)})

@@ -15,6 +15,7 @@ from gml.data.options import AUTO, KEYWORDS, MEMORY, SPARK, STREAM, ReadOptions
 from gml.data.reading import cells_limit
 from gml.errors import (
     CannotAnswer,
+    DataError,
     GmlError,
     UsageError,
     counted,
@@ -52,6 +53,7 @@ from gml.planning.plan import Seconds as Seconds
 from gml.planning.plan import Work as Work
 from gml.planning.prices import calibration_rows, drawing_seconds, measured, measured_passes
 from gml.planning.samples import Source, source_of
+from gml.planning.watching import is_watched
 from gml.resources import available_threads, budget_in_force, format_size
 from gml.verbs.average import BOOTSTRAP
 from gml.verbs.shared.data_input import is_data
@@ -321,7 +323,7 @@ def _in_all_rows(run: Run, source: Source, folder: Path, error: GmlError) -> Gml
 def _refused(draft: Plan, error: GmlError, source: Source) -> Plan:
     """List what the rows are refused for; whatever else is wrong ends the plan."""
     message = str(error.args[0]) if error.args else str(error)
-    is_of_rows = message.startswith(f"{source.name}:")
+    is_of_rows = isinstance(error, DataError) and is_watched(error.source)
     if isinstance(error, UsageError) or (error.exit_code == 3 and not is_of_rows):
         raise error
     if source.n_rows < source.size.rows:

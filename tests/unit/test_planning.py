@@ -17,7 +17,7 @@ import gml
 from gml.counts.engine_over import engine_over
 from gml.counts.memory import MemoryCounter
 from gml.data.table_sample import sample_table
-from gml.errors import CannotAnswer, GmlError, UsageError
+from gml.errors import CannotAnswer, DataError, GmlError, GraphError, UsageError
 from gml.planning.growth import Range, carried_on, straight_on
 from gml.planning.plan import all_families, memory_of
 from gml.planning.prices import Price, Prices, calibration_rows
@@ -359,6 +359,30 @@ def test_what_is_wrong_with_another_file_ends_the_plan(tmp_path, monkeypatch):
     (tmp_path / "a.dot").write_text("digraph {")
     with pytest.raises(GmlError, match=r"^a\.dot: "):
         gml.plan("score", "a", "a.dot")
+
+
+@pytest.mark.parametrize("exit_code", [3, 4])
+def test_what_is_wrong_with_the_rows_is_listed_however_it_is_worded(
+    tmp_path, monkeypatch, exit_code
+):
+    def refused(*given, **options):
+        raise (DataError if exit_code == 3 else CannotAnswer)("rows of another kind")
+
+    monkeypatch.setattr("gml.data.reading._read_dataset", refused)
+    (refusal,) = gml.plan("pc", ASIA).refused
+    assert (refusal.exit_code, refusal.reason) == (exit_code, "rows of another kind")
+
+
+def test_a_file_that_is_named_like_the_table_is_still_another(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a").write_bytes(ASIA.read_bytes())
+
+    def rejected(*given, **options):
+        raise GraphError("a: what is wrong with the graph")
+
+    monkeypatch.setattr("gml.formats.models.parse_any", rejected)
+    with pytest.raises(GraphError, match="^a: what is wrong with the graph"):
+        gml.plan("score", "a", GRAPH)
 
 
 def test_identifiers_are_refused(tmp_path):
