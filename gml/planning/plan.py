@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from gml.counts.coded_rows import MASK_LEVELS
+from gml.counts.coded_rows import mask_bytes
 from gml.data.dataset import Dataset
 from gml.data.sample_size import TableSize
 from gml.kernel.layout import DENSE_CELLS
@@ -118,9 +118,8 @@ def memory_of(rows: Dataset, n: float, largest: tuple[int, int], budget: int) ->
     """Return what the engine over n such rows takes, as `gml.counts.coded_rows` makes it."""
     codes = sum(column.itemsize for column in rows.columns)
     codes += 8 * (rows.weights is not None)
-    masked = [len(v.levels) for v in rows.variables if v.levels and len(v.levels) <= MASK_LEVELS]
-    masks = int(sum(masked) * n / 8)
-    masks = masks if masks < budget // 2 else 0
+    levels = [len(v.levels) for v in rows.variables if v.levels]
+    masks = mask_bytes(levels, n, budget) or 0
     configs, cells = largest
     table = 8 * cells * int(min(configs, max(DENSE_CELLS, n)))
     peak = int(codes * n) + masks + table + _READER_BYTES

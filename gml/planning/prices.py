@@ -182,9 +182,7 @@ class _Engine:
         began = time.process_time()
         self._counter = MemoryCounter(replace(rows, origin=None), threads=1)
         if any(not variable.is_continuous for variable in rows.variables):
-            coded = self._counter.coded.for_batch(max(sizes))
-            if sum(sizes) >= 4 * len(rows.variables):
-                self._counter.coded.remember_pairs(coded)
+            self._counter.prepare(sum(sizes), largest_batch=max(sizes))
         self.setup = time.process_time() - began
 
     def seconds_of(self, batches: Sequence[Batch], most: float) -> float:

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 import gml
+from gml import kernel
 from gml.counts.engine_over import engine_over
 from gml.counts.memory import MemoryCounter
 from gml.data.table_sample import sample_table
@@ -69,7 +70,7 @@ def test_of_a_compressed_table_the_beginning_is_read(large, tmp_path, pack):
         sample = sample_table(path)
     assert not sample.size.is_exact
     # What is decompressed ahead counts as read, and is much of so small a file.
-    assert sample.size.rows == pytest.approx(300_000, rel=0.7)
+    assert sample.n_rows < sample.size.rows < 300_000
     assert sample.size.inflating > 0
 
 
@@ -219,6 +220,29 @@ def test_replicates_are_planned_by_one_of_them():
     assert gml.plan("pc", ASIA).replicates is None
 
 
+@pytest.mark.parametrize(("budget", "masks"), [(20_000, 0), (20_002, 10_000), (1 << 30, 10_000)])
+def test_masks_are_planned_as_the_engine_makes_them(monkeypatch, budget, masks):
+    data, made = gml.read(ASIA), []
+    coded_data = kernel.active().CodedData
+
+    def noted(columns, levels, weights, mask_levels):
+        made.append(mask_levels)
+        return coded_data(columns, levels, weights, mask_levels)
+
+    monkeypatch.setattr(kernel.active(), "CodedData", noted)
+    MemoryCounter(data, max_memory=budget, threads=1).prepare(0, largest_batch=1)
+    assert [levels > 0 for levels in made] == [masks > 0]
+    assert memory_of(data, 5000, (0, 0), budget).masks == masks
+
+
+def test_an_engine_that_was_prepared_counts_pairs_once():
+    counter = MemoryCounter(gml.read(ASIA), threads=1)
+    counter.prepare(31, largest_batch=31)
+    assert counter.coded.pairs_remembered is False
+    counter.prepare(1, largest_batch=31)
+    assert counter.coded.pairs_remembered is True
+
+
 def test_memory_is_that_of_the_codes():
     data = gml.read(ASIA)
     memory = memory_of(data, 5000, (4, 2), 1 << 30)
@@ -278,11 +302,25 @@ def test_prices():
     assert calibration_rows(2, 50) == 4096
 
 
-def test_a_plan_knows_the_time_it_takes_within_wide_bounds():
-    seconds = gml.plan("pc", ASIA).seconds
-    assert 0 < seconds.reading < 5
-    for part in (seconds.counting, seconds.other, seconds.elapsed):
-        assert 0 <= part.low <= part.likely <= part.high < 60
+def test_time_in_all_is_that_of_its_parts():
+    alone = gml.plan("pc", ASIA, threads=1).seconds
+    assert 0 < alone.reading < alone.elapsed.low
+    for end in ("low", "likely", "high"):
+        parts = alone.reading + getattr(alone.counting, end) + getattr(alone.other, end)
+        assert getattr(alone.elapsed, end) == pytest.approx(parts)
+    shared = gml.plan("pc", ASIA, threads=4).seconds
+    parts = shared.reading + shared.counting.likely / 3.6 + shared.other.likely
+    assert shared.elapsed.likely == pytest.approx(parts)
+
+
+def test_ten_times_the_rows_take_longer_to_read(tmp_path):
+    header, *rows = ASIA.read_text().splitlines(keepends=True)
+    (tmp_path / "small.csv").write_text(header + "".join(rows))
+    (tmp_path / "large.csv").write_text(header + "".join(rows) * 60)
+    small, large = (gml.plan("chowliu", tmp_path / name) for name in ("small.csv", "large.csv"))
+    # Times are measured on a machine that may be busy: in ten times the noise there is.
+    assert large.seconds.reading > 4 * small.seconds.reading
+    assert large.memory.codes == 60 * small.memory.codes
 
 
 def test_a_pilot_that_cannot_finish_leaves_the_end_open(monkeypatch):
