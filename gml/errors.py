@@ -48,8 +48,7 @@ class DataError(GmlError):
     """The input is rejected."""
 
     exit_code = 3
-    source: object = None
-    """The table that is rejected, as it was given, where it is one (`about`)."""
+    source: object = None  # The table that is rejected, as it was given (`gml.data.rejections`).
 
 
 class GraphError(DataError):
@@ -72,30 +71,7 @@ def raising(kind: type[DataError]) -> Iterator[None]:
     except DataError as error:
         if isinstance(error, kind):
             raise
-        raised = kind(f"{error}")
-        raised.source = error.source
-        raise raised from None
-
-
-@contextmanager
-def about(source: object) -> Iterator[None]:
-    """Let errors within a block know which table they are about, if it is not known yet.
-
-    Examples
-    --------
-    >>> try:
-    ...     with about("t.csv"):
-    ...         raise DataError("no rows")
-    ... except DataError as error:
-    ...     error.source
-    't.csv'
-    """
-    try:
-        yield
-    except DataError as error:
-        if error.source is None:
-            error.source = source
-        raise
+        raise kind(f"{error}") from None
 
 
 class CannotAnswer(GmlError):
@@ -132,8 +108,7 @@ class GmlWarning(UserWarning):
 
 
 _SHOWN = 8
-# Names are quoted by repr, which escapes it.
-_MARK = "\u2060"
+_MARK = "\u2060"  # Names are quoted by repr, which escapes it.
 _PARAMETER = re.compile(_MARK + r"`([a-z]\w*)(?:=([^`]*))?`")
 # Comparing names takes the product of their lengths.
 _LONGEST_COMPARED = 100

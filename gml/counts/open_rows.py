@@ -14,7 +14,7 @@ from gml.data.columns import Choice
 from gml.data.dataset import Dataset
 from gml.data.frames import is_spark_frame
 from gml.data.options import SPARK, ReadOptions
-from gml.errors import about
+from gml.data.rejections import about
 
 if TYPE_CHECKING:
     import pandas as pd

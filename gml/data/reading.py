@@ -22,8 +22,9 @@ from gml.data.problems import (
     is_text_column,
     leave_out_text,
 )
+from gml.data.rejections import about
 from gml.data.source import ByteSource, open_source
-from gml.errors import DataError, GmlError, UsageError, about, kind_of, place, require_whole
+from gml.errors import DataError, GmlError, UsageError, kind_of, place, require_whole
 from gml.kernel.layout import ColumnSpec, CsvDialect, CsvProblem, CsvResult
 from gml.ledger import note_digest
 from gml.path_kinds import is_folder

@@ -28,7 +28,8 @@ from gml.data.dataset import Dataset
 from gml.data.discretize import cuts_of_levels
 from gml.data.missing import apply_missing_policy
 from gml.data.options import ReadingKeywords, ReadOptions
-from gml.errors import DataError, UsageError, about, parameter, place, unknown_name
+from gml.data.rejections import about
+from gml.errors import DataError, UsageError, parameter, place, unknown_name
 from gml.formats.column_sets import ColumnSet, read_column_sets
 from gml.graph.chordal import maximal_cliques
 from gml.independence.implied import implied_independences

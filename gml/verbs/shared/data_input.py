@@ -31,12 +31,12 @@ from gml.data.options import (
 )
 from gml.data.problems import is_number_column
 from gml.data.reading import read_dataset
+from gml.data.rejections import about
 from gml.data.schema import with_levels
 from gml.errors import (
     CannotAnswer,
     DataError,
     UsageError,
-    about,
     counted,
     kind_of,
     listing,
