@@ -48,6 +48,7 @@ class DataError(GmlError):
     """The input is rejected."""
 
     exit_code = 3
+    source: object = None  # The table that is rejected, as it was given (`gml.data.rejections`).
 
 
 class GraphError(DataError):
@@ -107,8 +108,7 @@ class GmlWarning(UserWarning):
 
 
 _SHOWN = 8
-# Names are quoted by repr, which escapes it.
-_MARK = "\u2060"
+_MARK = "\u2060"  # Names are quoted by repr, which escapes it.
 _PARAMETER = re.compile(_MARK + r"`([a-z]\w*)(?:=([^`]*))?`")
 # Comparing names takes the product of their lengths.
 _LONGEST_COMPARED = 100

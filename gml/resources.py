@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
+from typing import NoReturn
 
 from gml.errors import CannotAnswer, UsageError, parameter, quote
 
@@ -211,7 +212,19 @@ def require_memory(n_bytes: int, budget: int | None, what: str, hint: str = "") 
         return
     budget = budget_in_force(budget)
     if n_bytes > budget:
-        raise CannotAnswer(
-            f"{what} would take {format_size(n_bytes)}, more than {parameter('max_memory')} allows "
-            f"({format_size(budget)}){hint}"
-        )
+        refuse_memory(format_size(n_bytes), budget, what, hint)
+
+
+def refuse_memory(size: str, budget: int, what: str, hint: str = "") -> NoReturn:
+    """Refuse what was found not to fit: its size may be known only as a bound.
+
+    Examples
+    --------
+    >>> refuse_memory("over 1 KiB", 1000, "this")
+    Traceback (most recent call last):
+    gml.errors.CannotAnswer: this would take over 1 KiB, more than `max_memory` allows (1000 bytes)
+    """
+    raise CannotAnswer(
+        f"{what} would take {size}, more than {parameter('max_memory')} allows "
+        f"({format_size(budget)}){hint}"
+    )

@@ -41,7 +41,7 @@ class SlicedCounter(PassCounter):
         self._slices = [slices[k] for k in order]
         self.passes = 0
 
-    def _over_chunks(self, columns, work):
+    def over_chunks(self, columns, work):
         self.passes += 1
         names = [self.variables[j].name for j in columns]
         # Names may repeat in no engine, and a chunk has the columns asked for only.

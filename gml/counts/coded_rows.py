@@ -25,6 +25,18 @@ _SAMPLE_ROWS = 2048
 _GROUP_BLOCK = 1 << 16
 
 
+def mask_bytes(n_levels: Sequence[int], n_rows: float, budget: int) -> int | None:
+    """Return what bit masks of rows take; None where half of the budget does not hold them.
+
+    Examples
+    --------
+    >>> mask_bytes([2, 2, 100], 8000, 1 << 20), mask_bytes([2, 2], 8000, 1000)
+    (4000, None)
+    """
+    size = int(sum(levels for levels in n_levels if levels <= MASK_LEVELS) * n_rows) // 8
+    return size if size < budget // 2 else None
+
+
 class CodedRows:
     """Codes the rows of a dataset when they are first needed, and keeps them."""
 
@@ -35,6 +47,8 @@ class CodedRows:
         self._plain: CodedData | None = None
         self._distinct: CodedData | None = None
         self._compared = False
+        self.pairs_remembered = False
+        """Whether the tables of all pairs are kept."""
 
     @property
     def compressed(self) -> bool:
@@ -57,15 +71,15 @@ class CodedRows:
         """Keep the tables of all pairs, if a quarter of the budget holds them."""
         if 4 * sum(self._n_levels) ** 2 <= self._budget // 4:
             data.remember_pairs()
+            self.pairs_remembered = True
 
     def _coded(self, columns: list[NDArray[Any]], weights: NDArray[np.int64] | None) -> CodedData:
         columns = [
             np.empty(len(column), dtype=np.uint8) if column.dtype.kind == "f" else column
             for column in columns
         ]
-        masked = sum(levels for levels in self._n_levels if levels <= MASK_LEVELS)
-        mask_bytes = masked * self._dataset.n_rows // 8
-        mask_levels = MASK_LEVELS if mask_bytes < self._budget // 2 else 0
+        masks = mask_bytes(self._n_levels, self._dataset.n_rows, self._budget)
+        mask_levels = MASK_LEVELS if masks is not None else 0
         return kernel.active().CodedData(
             [np.ascontiguousarray(column) for column in columns],
             list(self._n_levels),

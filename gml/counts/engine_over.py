@@ -6,6 +6,7 @@ takes down what it is asked: the verb that reads the path counts with it, and kn
 
 from __future__ import annotations
 
+from gml.counts.counter import Counter
 from gml.counts.memory import MemoryCounter
 from gml.data.dataset import Dataset
 
@@ -15,12 +16,12 @@ class PathWithEngine(str):
 
     __slots__ = ()
 
-    def engine_over(self, rows: Dataset, threads: int | None) -> MemoryCounter:
+    def engine_over(self, rows: Dataset, threads: int | None) -> Counter:
         """Return the engine over the rows that were read from here."""
         raise NotImplementedError
 
 
-def engine_over(rows: Dataset, source: object, *, threads: int | None = None) -> MemoryCounter:
+def engine_over(rows: Dataset, source: object, *, threads: int | None = None) -> Counter:
     """Return an engine over rows that were read from a source."""
     if isinstance(source, PathWithEngine):
         return source.engine_over(rows, threads)

@@ -223,10 +223,8 @@ class MemoryCounter(Counter):
         flat, starts = self._in_family_order(families)
         n_families = len(starts) - 1
         self._require_levels(np.flatnonzero(np.bincount(flat)).tolist())
+        self.prepare(n_families, largest_batch=n_families)
         data = self.coded.for_batch(n_families)
-        self._families_asked += n_families
-        if self._families_asked >= _FAMILIES_PER_COLUMN * len(self.order):
-            self.coded.remember_pairs(data)
 
         def chunk(start: int, stop: int) -> Worths:
             first, last = int(starts[start]), int(starts[stop])
@@ -243,6 +241,13 @@ class MemoryCounter(Counter):
         return tuple(
             np.concatenate([np.empty(0), *(part[i] for part in parts)]) for i in range(n_columns)
         )
+
+    def prepare(self, n_families: int, *, largest_batch: int) -> None:
+        """Code the rows as for so many families, and count all pairs first if that will pay off."""
+        self._families_asked += n_families
+        data = self.coded.for_batch(largest_batch)
+        if self._families_asked >= _FAMILIES_PER_COLUMN * len(self.order):
+            self.coded.remember_pairs(data)
 
     def _in_family_order(
         self, families: Sequence[Family]

@@ -14,6 +14,7 @@ from gml.data.columns import Choice
 from gml.data.dataset import Dataset
 from gml.data.frames import is_spark_frame
 from gml.data.options import SPARK, ReadOptions
+from gml.data.rejections import about
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,9 +38,10 @@ def read_or_open(
     `missing_elsewhere` says how missing values are treated by an engine, if not as in memory.
     """
     if not is_for_spark(data, options):
-        return read_or_stream(
-            data, options, used=used, threads=threads, missing_in_stream=missing_elsewhere
-        )
+        with about(data):
+            return read_or_stream(
+                data, options, used=used, threads=threads, missing_in_stream=missing_elsewhere
+            )
     from gml.counts.spark import open_spark
 
     if missing_elsewhere is not None:

@@ -91,6 +91,13 @@ def stream_of_pieces(
     ...     counter.n
     5000
     """
+    return StreamCounter(settled_pieces(pieces, options, threads=threads), threads=threads)
+
+
+def settled_pieces(
+    pieces: Iterable[Dataset], options: ReadOptions | None = None, *, threads: int | None = None
+) -> SettledRows:
+    """Write the rows of all pieces to a file of codes, for an engine that reads it in passes."""
     folder = None if options is None else options.spool
     if options is not None:
         _require_spool(options, stays=False)
@@ -109,6 +116,7 @@ def stream_of_pieces(
         WHERE,
         BlockFile(folder),
         block_bytes=_block_bytes(threads),
+        is_weighted=first.weights is not None,
     )
     try:
         for piece in chain([first], each):
@@ -117,7 +125,7 @@ def stream_of_pieces(
     except BaseException:
         spool.file.close()
         raise
-    return StreamCounter(SettledRows(spool, found), threads=threads)
+    return SettledRows(spool, found)
 
 
 def read_or_stream(

@@ -1,7 +1,7 @@
 """An engine over rows that are somewhere else: every batch of questions is a pass over chunks.
 
 A subclass says how work is done on each chunk of rows and how the partial answers get together
-(`_over_chunks`), be it one chunk after the other from a file, or many at once elsewhere. All else
+(`over_chunks`), be it one chunk after the other from a file, or many at once elsewhere. All else
 follows: counts and sums are exact integers, so that their totals do not depend on the chunks, and
 what is made of the totals is made as by the engine over rows in memory, to the last bit.
 
@@ -84,7 +84,7 @@ class RowFacts:
 class PassCounter(Counter):
     """Answers each batch of questions by a pass over the rows.
 
-    A subclass has `_over_chunks`. Chunks are Datasets with the columns asked for, in that order,
+    A subclass has `over_chunks`. Chunks are Datasets with the columns asked for, in that order,
     and with the variables of the engine.
     """
 
@@ -97,12 +97,12 @@ class PassCounter(Counter):
         self._budget = budget_in_force(max_memory)
         self._ranges = dict(facts.extremes)
         self._batched = BatchedTables(
-            facts.variables, facts.gaps, self._budget, self._over_chunks, self._require
+            facts.variables, facts.gaps, self._budget, self.over_chunks, self._require
         )
 
     @abstractmethod
-    def _over_chunks(self, columns: Sequence[int], work: Work[Partial]) -> Partial:
-        """Do the work on every chunk of these columns, of which there is at least one, and add."""
+    def over_chunks(self, columns: Sequence[int], work: Work[Partial]) -> Partial:
+        """Make a pass: do the work on every chunk of these columns, one at least, and add."""
 
     # ------------------------------------------------------------------ what is known
 
@@ -176,7 +176,7 @@ class PassCounter(Counter):
         `work_on` makes the work from the place that each of these columns has in a chunk.
         """
         columns = sorted(set(members))
-        return self._over_chunks(columns, work_on({j: k for k, j in enumerate(columns)}))
+        return self.over_chunks(columns, work_on({j: k for k, j in enumerate(columns)}))
 
     # ------------------------------------------------------------------ tables
 
@@ -385,9 +385,9 @@ class _View(RowsBehind, PassCounter):
         constant = set(self._inner.constant_numbers())
         return [variable.name for variable in self.variables if variable.name in constant]
 
-    def _over_chunks(self, columns: Sequence[int], work: Work[Partial]) -> Partial:
+    def over_chunks(self, columns: Sequence[int], work: Work[Partial]) -> Partial:
         names = {self.variables[j].name for j in columns}
         changed = {name: new for name, new in self._recodings.items() if name in names}
-        return self._inner._over_chunks(
+        return self._inner.over_chunks(
             [self._at[j] for j in columns], Recoded(work, changed) if changed else work
         )

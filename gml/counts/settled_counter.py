@@ -13,7 +13,13 @@ class SettledCounter(PassCounter):
     """Knows what reading found, missing values before they were treated included."""
 
     def __init__(
-        self, table: SettledTable, where: str, *, unit: float = 1.0, digest: str | None = None
+        self,
+        table: SettledTable,
+        where: str,
+        *,
+        unit: float = 1.0,
+        digest: str | None = None,
+        max_memory: int | None = None,
     ) -> None:
         super().__init__(
             RowFacts(
@@ -27,7 +33,8 @@ class SettledCounter(PassCounter):
                 None if table.origin is None else table.origin.decimal,
                 where,
                 table.extremes,
-            )
+            ),
+            max_memory=max_memory,
         )
         self.n_before = table.tally.n_before if table.origin is None else table.origin.n
         """Rows before those with missing values were treated, weighted."""

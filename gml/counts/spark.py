@@ -92,7 +92,7 @@ class SparkCounter(SettledCounter):
             )
         return super().number_values(names)
 
-    def _over_chunks(self, columns: Sequence[int], work: Work[Partial]) -> Partial:
+    def over_chunks(self, columns: Sequence[int], work: Work[Partial]) -> Partial:
         variables = tuple(self.variables[j] for j in columns)
         cells = [cells_name(j) for j in columns]
         pieces = self._coded.select(N_ROWS, WEIGHTS, *cells)

@@ -22,16 +22,22 @@ _SHARE_OF_ROWS, _SHARE_OF_GROUPS = 2, 4
 
 
 class StreamCounter(SettledCounter):
-    """Counts rows that may be too many for memory, as `open_stream` finds them."""
+    """Counts rows that may be too many for memory, as `open_stream` finds them.
+
+    `max_memory` is the most that tables, and rows where they are wanted, may take.
+    """
 
     kind = "a stream"
     keeps_order = True
 
-    def __init__(self, rows: SettledRows, *, threads: int | None = None) -> None:
-        super().__init__(rows.table, rows.spool.where, digest=rows.digest)
+    def __init__(
+        self, rows: SettledRows, *, threads: int | None = None, max_memory: int | None = None
+    ) -> None:
+        super().__init__(rows.table, rows.spool.where, digest=rows.digest, max_memory=max_memory)
         self._rows = rows
         self._threads = threads or available_threads()
-        self._passes = 0
+        self.passes = 0
+        """Passes so far over the file."""
 
     def close(self) -> None:
         """Give the room on the disk back."""
@@ -96,11 +102,11 @@ class StreamCounter(SettledCounter):
         wanted = [self.variables[j].name for j in at]
         return {name: found[name] for name in wanted if name in found and len(found[name].values)}
 
-    def _over_chunks(self, columns: Sequence[int], work: Work[Partial]) -> Partial:
+    def over_chunks(self, columns: Sequence[int], work: Work[Partial]) -> Partial:
         n_blocks = self._rows.n_blocks
-        self._passes += 1
+        self.passes += 1
         reporter().note(
-            f"pass {self._passes}: {counted(len(columns), 'column')}, "
+            f"pass {self.passes}: {counted(len(columns), 'column')}, "
             f"{format_size(self._rows.bytes_of(columns))}"
         )
         parts = in_order(

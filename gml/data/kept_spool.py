@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from gml import __version__
-from gml.data.block_file import BlockFile, Stored
+from gml.data.block_file import BlockFile
 from gml.data.column_tally import counts_labels, counts_numbers
 from gml.data.columns import column_specs
-from gml.data.row_spool import Block, RowSpool
+from gml.data.row_spool import RowSpool
 from gml.data.table_pieces import TablePieces
 from gml.errors import CannotAnswer
 
@@ -58,14 +58,7 @@ def kept_path(folder: str, digest: str, table: TablePieces) -> Path:
 
 def write_facts(spool: RowSpool) -> None:
     """End a file with what is known of its rows."""
-    facts = json.dumps(
-        {
-            "tally": spool.tally.state(spool.file),
-            "lines": spool.lines,
-            "blocks": spool.blocks,
-            "dropped": spool.dropped,
-        }
-    ).encode()
+    facts = json.dumps(spool.state()).encode()
     at = spool.file.size
     spool.file.write_bytes(facts)
     digest = hashlib.sha256(facts).digest()
@@ -86,7 +79,9 @@ def reopened(path: Path, spool_over: Callable[[BlockFile], RowSpool]) -> RowSpoo
         if stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid():
             facts = _facts(descriptor, found.st_size)
             if facts is not None:
-                return _filled(spool_over(file), facts)
+                spool = spool_over(file)
+                spool.restore(facts)
+                return spool
     except (CannotAnswer, ValueError, KeyError, TypeError):
         # Damaged in a way that only shows when it is read.
         pass
@@ -95,18 +90,6 @@ def reopened(path: Path, spool_over: Callable[[BlockFile], RowSpool]) -> RowSpoo
         raise
     file.close()
     return None
-
-
-def _filled(spool: RowSpool, facts: Any) -> RowSpool:
-    """Give a spool the rows of its file, all of which are compared with their checksums."""
-    spool.lines = facts["lines"]
-    spool.blocks = [_block(block) for block in facts["blocks"]]
-    spool.dropped = [_block(block) for block in facts["dropped"]]
-    for block in (*spool.blocks, *spool.dropped):
-        for stored in (*block.columns, *([block.weights] if block.weights else ())):
-            spool.file.read(stored, block.n_rows)
-    spool.tally.restore(facts["tally"], spool.file)
-    return spool
 
 
 def _facts(descriptor: int, size: int) -> Any:
@@ -119,9 +102,3 @@ def _facts(descriptor: int, size: int) -> Any:
     if hashlib.sha256(content).digest() != digest:
         return None
     return json.loads(content)
-
-
-def _block(content: Any) -> Block:
-    n_rows, columns, weights = content
-    stored = tuple(Stored(*column) for column in columns)
-    return Block(n_rows, stored, None if weights is None else Stored(*weights))

@@ -22,6 +22,7 @@ from gml.data.problems import (
     is_text_column,
     leave_out_text,
 )
+from gml.data.rejections import about
 from gml.data.source import ByteSource, open_source
 from gml.errors import DataError, GmlError, UsageError, kind_of, place, require_whole
 from gml.kernel.layout import ColumnSpec, CsvDialect, CsvProblem, CsvResult
@@ -109,10 +110,11 @@ def read_dataset(
 ) -> Dataset:
     """Read the columns that `used` picks from those that the options leave (default: all)."""
     options.require_memory_engine("what is read here")
-    try:
-        return _read_dataset(data, options, used)
-    except NotANumber as problem:
-        raise told_more(problem, data, options, used) from None
+    with about(data):
+        try:
+            return _read_dataset(data, options, used)
+        except NotANumber as problem:
+            raise told_more(problem, data, options, used) from None
 
 
 def told_more(

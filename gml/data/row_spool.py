@@ -44,12 +44,16 @@ class RowSpool:
         file: BlockFile,
         *,
         block_bytes: int,
+        is_weighted: bool = False,
     ) -> None:
-        """Expect pieces of a table with these columns, of which some are in use."""
+        """Expect pieces of a table with these columns, of which some are in use.
+
+        Rows that are appended with weights say so beforehand; a column of weights says it itself.
+        """
         self._chosen = chosen
         column = options.weights_column
         self._weights_at = None if column is None else names.index(column)
-        self.is_weighted = column is not None
+        self.is_weighted = is_weighted or column is not None
         self.options = options
         self.where = where
         self.file = file
@@ -78,7 +82,6 @@ class RowSpool:
     ) -> None:
         """Take in rows that count so many times, but for those that are to be dropped."""
         check_stopped()
-        self.is_weighted = times is not None
         rows, dropped = self.tally.see(columns, n_rows, times, unweighed)
         gaps = any(tally.lacking_rows for tally in self.tally.columns)
         self._hopeless |= any(column.kind == OVERFLOW for column in columns)
@@ -98,6 +101,25 @@ class RowSpool:
         ]
         weights = self.file.write(np.zeros(0, dtype=np.int64)) if self.is_weighted else None
         return Block(0, tuple(map(self.file.write, cells)), weights)
+
+    def state(self) -> dict[str, Any]:
+        """Write what was counted to the file, and return what is known as JSON takes it."""
+        return {
+            "tally": self.tally.state(self.file),
+            "lines": self.lines,
+            "blocks": self.blocks,
+            "dropped": self.dropped,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take the rows of a file that another run has filled; all checksums are compared."""
+        self.lines = state["lines"]
+        self.blocks = [_block(block) for block in state["blocks"]]
+        self.dropped = [_block(block) for block in state["dropped"]]
+        for block in (*self.blocks, *self.dropped):
+            for stored in (*block.columns, *([block.weights] if block.weights else ())):
+                self.file.read(stored, block.n_rows)
+        self.tally.restore(state["tally"], self.file)
 
     def _weighed(
         self, cells: NDArray[Any] | None
@@ -123,6 +145,12 @@ class RowSpool:
                     None if rows.times is None else self.file.write(rows.times[part]),
                 )
             )
+
+
+def _block(content: Any) -> Block:
+    n_rows, columns, weights = content
+    stored = tuple(Stored(*column) for column in columns)
+    return Block(n_rows, stored, None if weights is None else Stored(*weights))
 
 
 def rows_per_block(cells: Sequence[NDArray[Any]], block_bytes: int) -> int:

@@ -12,7 +12,8 @@ A fork takes a millisecond or two, so what lasts milliseconds is better done her
 A worker that is killed (by the kernel, for want of memory) is replaced, and its item done again; an
 item that ends its worker every time is an error. Workers end with the process that began them:
 whatever ends the waiting kills them, and the system does where the parent itself is killed. Where
-processes cannot be forked, threads do the work.
+processes cannot be forked, threads do the work. Where the system refuses another one (for want of
+memory, or by `ulimit -u`), the workers that there are do it, and this process with them.
 """
 
 from __future__ import annotations
@@ -193,12 +194,17 @@ class _Pool:
                 item = next(items, _NO_MORE)
                 if item is _NO_MORE:
                     break
-                self._idle().begin((begun, item))
+                worker = self._idle()
                 begun += 1
-            if not self._n_busy:
+                if worker is None:
+                    # What is found here is looked at before the next is begun.
+                    self._found[begun - 1] = self._done_here(item)
+                    break
+                worker.begin((begun - 1, item))
+            if not self._n_busy and not self._found:
                 return
-            for worker in self._ready():
-                self._take(worker)
+            for busy in self._ready() if self._n_busy else ():
+                self._take(busy)
             while wanted in self._found:
                 result, said = self._found.pop(wanted)
                 for kind, message in said:
@@ -210,13 +216,23 @@ class _Pool:
     def _n_busy(self) -> int:
         return sum(worker.item is not None for worker in self._workers)
 
-    def _idle(self) -> _Worker:
-        """A worker without an item; a new one if all have one."""
+    def _idle(self) -> _Worker | None:
+        """A worker without an item; a new one if all have one, and none if there can be no more."""
         for worker in self._workers:
             if worker.item is None:
                 return worker
-        self._workers.append(self._forked())
+        try:
+            self._workers.append(self._forked())
+        except OSError:
+            return None
         return self._workers[-1]
+
+    def _done_here(self, item: Any) -> tuple[Any, list[tuple[str, str]]]:
+        """What this process finds, and would say: as a worker, so that it is said in order."""
+        check_stopped()
+        kept = Remembering()
+        with reporting_to(kept):
+            return self._work(item), kept.said
 
     def _ready(self) -> list[_Worker]:
         """Wait until a worker has something to say."""
@@ -253,15 +269,29 @@ class _Pool:
                 f"a worker process was ended {tries} times ({_how(status)}), perhaps for want of "
                 f"memory; {parameter('threads', 1)} needs less"
             )
-        self._workers.append(self._forked())
+        try:
+            self._workers.append(self._forked())
+        except OSError as error:
+            # What has ended a worker is not tried here, where it might end the run.
+            raise CannotAnswer(
+                f"a worker process was ended ({_how(status)}), and there can be no other "
+                f"({error.strerror}); {parameter('threads', 1)} needs less"
+            ) from None
         self._workers[-1].begin(item)
 
     def _forked(self) -> _Worker:
-        child_reads, to_child = os.pipe()
-        from_child, child_writes = os.pipe()
         dies_with = _dies_with_parent()
         parent = os.getpid()
-        pid = os.fork()
+        pipes: list[int] = []
+        try:
+            pipes += os.pipe()
+            pipes += os.pipe()
+            pid = os.fork()
+        except OSError:
+            for descriptor in pipes:
+                os.close(descriptor)
+            raise
+        child_reads, to_child, from_child, child_writes = pipes
         if pid == 0:
             # Whatever goes wrong, the child must not go on as if it were the parent.
             try:

@@ -15,6 +15,8 @@ from typing import NamedTuple
 _CARRIED_ON = 0.6
 _LEAST_POWER, _MOST_POWER = -0.1, 0.5
 _NEAR, _PER_DOUBLING = 1.35, 1.09
+UNEVEN = 1.6
+"""The width of what comes in leaps, as passes do, of which there are few."""
 
 
 class Range(NamedTuple):
@@ -37,8 +39,12 @@ class Range(NamedTuple):
         return Range(*(factor * number for number in self))
 
 
-def carried_on(rows: Sequence[int], found: Sequence[float], n: float) -> Range:
+def carried_on(
+    rows: Sequence[int], found: Sequence[float], n: float, *, near: float = _NEAR
+) -> Range:
     """Return what a quantity that pilots of so many rows found will be with n rows.
+
+    `near` is how wide the range is each way for somewhat more rows.
 
     Examples
     --------
@@ -55,7 +61,7 @@ def carried_on(rows: Sequence[int], found: Sequence[float], n: float) -> Range:
         power = math.log(found[-1] / found[-2]) / math.log(rows[-1] / rows[-2])
     power = _CARRIED_ON * min(max(power, _LEAST_POWER), _MOST_POWER)
     likely = last * ratio**power
-    width = _NEAR * _PER_DOUBLING ** math.log2(ratio)
+    width = near * _PER_DOUBLING ** math.log2(ratio)
     return Range(likely / width, likely, likely * width)
 
 

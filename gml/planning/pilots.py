@@ -3,12 +3,16 @@
 Each pilot has four times the rows of the one before, but no more than half of all, so that two of
 them show how much more is asked of more rows. One that takes too long is stopped where the command
 can be stopped.
+
+What is asked is found out in memory, where that is fastest. How many passes over the rows it takes
+depends on what the engine of a stream keeps, and counts ahead: so that engine answers again, on as
+many of the same tables as there is time for.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +29,7 @@ Run = Callable[[Any, float], Any]
 FEW_ROWS, _FACTOR, _MOST = 500, 4, 32_000
 MANY_ROWS = 8000
 """Rows of the first pilot of a command that draws at random where rows are few."""
-_SECONDS = 1.5
+_SECONDS, _PASS_SECONDS = 1.5, 1.0
 _LEAST_SECONDS = 0.3
 
 
@@ -40,9 +44,14 @@ class Pilot:
     complete: bool
 
     @property
+    def counting_seconds(self) -> float:
+        """CPU seconds of the engine, or of its passes."""
+        return sum(self.watch.passes) if self.watch.in_passes else self.watch.engine_seconds
+
+    @property
     def other_seconds(self) -> float:
-        """CPU seconds neither of reading nor of the engine."""
-        return max(0.0, self.seconds - (self.watch.reading or 0.0) - self.watch.engine_seconds)
+        """CPU seconds neither of reading nor of counting."""
+        return max(0.0, self.seconds - (self.watch.reading or 0.0) - self.counting_seconds)
 
 
 @dataclass(frozen=True)
@@ -77,38 +86,65 @@ def read_sample(run: Run, source: Source, folder: Path, n_rows: int) -> Reading:
     return min(found, key=lambda reading: reading.seconds)
 
 
-def run_pilots(
-    run: Run,
-    source: Source,
-    folder: Path,
-    most: int = _MOST,
-    *,
-    first: int = FEW_ROWS,
-    pass_rows: int = 0,
-) -> list[Pilot]:
-    """Run the command on more and more rows, but on no more than half of them.
-
-    There are two at least, unless the first could not finish.
-    """
+def pilot_sizes(source: Source, most: int = _MOST, *, first: int = FEW_ROWS) -> list[int]:
+    """Return how many rows pilots have: two sizes at least, half of all rows at most."""
     most = max(1, min(source.n_rows, most, -(-source.size.rows // 2)))
     sizes = [min(first, -(-most // _FACTOR))]
     while sizes[-1] * _FACTOR <= most:
         sizes.append(sizes[-1] * _FACTOR)
     if 2 * most >= 3 * sizes[-1]:
         sizes.append(most)
+    return sizes
+
+
+def run_pilots(
+    run: Run, source: Source, folder: Path, sizes: Sequence[int], *, pass_rows: int = 0
+) -> list[Pilot]:
+    """Run the command on more and more rows.
+
+    There are two pilots at least, unless the first could not finish.
+    """
+
+    def watch() -> Watch:
+        return Watch(pass_rows=pass_rows)
+
+    return _run_pilots(run, source, folder, sizes, watch, seconds=_SECONDS, least=2)
+
+
+def run_in_passes(
+    run: Run, source: Source, folder: Path, sizes: Sequence[int], *, least: int = 1
+) -> list[Pilot]:
+    """Run it by the engine of a stream, on as many tables as time allows, but so many at least."""
+
+    def watch() -> Watch:
+        return Watch(in_passes=True)
+
+    return _run_pilots(run, source, folder, sizes, watch, seconds=_PASS_SECONDS, least=least)
+
+
+def _run_pilots(
+    run: Run,
+    source: Source,
+    folder: Path,
+    sizes: Sequence[int],
+    watch: Callable[[], Watch],
+    *,
+    seconds: float,
+    least: int,
+) -> list[Pilot]:
     found: list[Pilot] = []
-    left = _SECONDS
+    left = seconds
     for size in sizes:
         check_stopped()
-        if len(found) > 1 and found[-1].seconds * 1.5 > left:
+        if len(found) >= least and found[-1].seconds * 1.5 > left:
             break
         # Limits of time are of time that passes, on a machine that may be busy.
         most_seconds = 3 * max(left, _LEAST_SECONDS)
-        pilot = _piloted(run, source, folder, size, most_seconds, pass_rows)
+        pilot = _piloted(run, source, folder, size, most_seconds, watch())
         left -= pilot.seconds
         if not found and pilot.complete and pilot.seconds < _LEAST_SECONDS:
             # The first time, code is loaded too.
-            pilot = _piloted(run, source, folder, size, most_seconds, pass_rows)
+            pilot = _piloted(run, source, folder, size, most_seconds, watch())
         if pilot.complete or not found:
             found.append(pilot)
         if not pilot.complete:
@@ -116,13 +152,14 @@ def run_pilots(
     return found
 
 
-def _piloted(
-    run: Run, source: Source, folder: Path, size: int, most: float, pass_rows: int
-) -> Pilot:
-    watch = Watch(pass_rows=pass_rows)
-    data = source.given(folder, size, watch)
+def _piloted(run: Run, source: Source, folder: Path, size: int, most: float, watch: Watch) -> Pilot:
     began = time.process_time()
-    with reporting_to(Remembering()):
-        result = run(data, most)
+    try:
+        data = source.given(folder, size, watch)
+        began = time.process_time()
+        with reporting_to(Remembering()):
+            result = run(data, most)
+    finally:
+        watch.close()
     seconds = time.process_time() - began
     return Pilot(size, watch, seconds, result, bool(getattr(result, "complete", True)))

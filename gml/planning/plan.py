@@ -8,15 +8,14 @@ counting is shared among them. What no run would survive is listed as refused.
 from __future__ import annotations
 
 import math
-from collections import Counter as Multiset
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from gml.counts.coded_rows import MASK_LEVELS
+from gml.counts.coded_rows import mask_bytes
 from gml.data.dataset import Dataset
 from gml.data.sample_size import TableSize
 from gml.kernel.layout import DENSE_CELLS
-from gml.planning.growth import Range, carried_on, straight_on
+from gml.planning.growth import UNEVEN, Range, carried_on, straight_on
 from gml.planning.pilots import Pilot, Reading
 from gml.planning.prices import Prices
 from gml.planning.watching import FAMILIES, TESTS, Level
@@ -26,6 +25,8 @@ _READER_BYTES = 9 << 20
 _FACTOR_OF_TABLES = 1.5
 _THREADS_LOSE = 0.9
 COLLIDER_TESTS = "collider tests"
+BOUNDS = "bounds"
+"""Children given more than a search lets them have as parents: what no parents can exceed."""
 
 
 @dataclass(frozen=True)
@@ -117,16 +118,15 @@ def memory_of(rows: Dataset, n: float, largest: tuple[int, int], budget: int) ->
     """Return what the engine over n such rows takes, as `gml.counts.coded_rows` makes it."""
     codes = sum(column.itemsize for column in rows.columns)
     codes += 8 * (rows.weights is not None)
-    masked = [len(v.levels) for v in rows.variables if v.levels and len(v.levels) <= MASK_LEVELS]
-    masks = int(sum(masked) * n / 8)
-    masks = masks if masks < budget // 2 else 0
+    levels = [len(v.levels) for v in rows.variables if v.levels]
+    masks = mask_bytes(levels, n, budget) or 0
     configs, cells = largest
     table = 8 * cells * int(min(configs, max(DENSE_CELLS, n)))
     peak = int(codes * n) + masks + table + _READER_BYTES
     return Memory(int(codes * n), masks, table, peak, budget)
 
 
-def in_passes(memory: Memory) -> Memory:
+def with_codes_in_a_file(memory: Memory) -> Memory:
     """Return what an engine takes that has the codes in a file, and blocks of them in memory."""
     peak = min(memory.budget, memory.peak)
     return replace(memory, masks=0, peak=peak)
@@ -135,9 +135,11 @@ def in_passes(memory: Memory) -> Memory:
 def work_of(
     pilots: Sequence[Pilot], n: float, *, is_fixed: bool, most: Mapping[Level, int]
 ) -> tuple[Work, ...]:
-    """Return how many questions will be asked, by kind and size; `most` is what there can be.
+    """Return how many questions will be asked, by kind and size.
 
-    What two pilots asked alike will be asked so again: all pairs, say.
+    `most` is how many families a search can ask for, whose questions may come twice; others that it
+    asks for bound what parents can add. What two pilots asked alike will be asked so again: all
+    pairs, say.
     """
     rows = [pilot.rows for pilot in pilots]
     counts = [_counted(pilot) for pilot in pilots]
@@ -145,13 +147,16 @@ def work_of(
     for level in sorted({level for count in counts for level in count}):
         series = [float(count.get(level, 0)) for count in counts]
         if is_fixed or (pilots[-1].complete and series[-1:] == series[-2:-1]):
-            found.append(Work(*level, Range.exactly(series[-1])))
-            continue
-        low, likely, high = _within(carried_on(rows, series, n), pilots[-1].complete)
-        top = min(high, most.get(level, math.inf))
-        bounds = (low, min(likely, top), top)
-        number = Range(*(float(round(x)) if x < math.inf else x for x in bounds))
-        found.append(Work(*level, number))
+            number = Range.exactly(series[-1])
+        else:
+            number = _within(carried_on(rows, series, n), pilots[-1].complete)
+        kind, size = level
+        top: float = most.get(level, math.inf)
+        if most and kind == FAMILIES and level not in most:
+            kind = BOUNDS
+        at_most = (min(x, top) for x in number)
+        number = Range(*(float(round(x)) if x < math.inf else x for x in at_most))
+        found.append(Work(kind, size, number))
     return tuple(work for work in found if work.number.high > 0)
 
 
@@ -163,6 +168,28 @@ def _counted(pilot: Pilot) -> dict[Level, int]:
         return dict(pilot.watch.asked)
     found: dict[Level, int] = {(TESTS, size): number for size, number in enumerate(tests)}
     return {**found, (COLLIDER_TESTS, 0): colliders}
+
+
+def passes_of(
+    in_passes: Sequence[Pilot], pilots: Sequence[Pilot], n: float, *, is_fixed: bool
+) -> Range:
+    """Return how often the rows are read, from pilots by the engine that reads them in passes.
+
+    If the first of these could not finish, there are no more passes than other pilots had batches,
+    or two for each batch of numbers.
+    """
+    found = [float(len(pilot.watch.passes)) for pilot in in_passes]
+    if is_fixed:
+        return Range.exactly(found[-1])
+    rows = [pilot.rows for pilot in in_passes]
+    low, likely, high = carried_on(rows, found, n, near=UNEVEN)
+    if not in_passes[-1].complete:
+        bound = carried_on([p.rows for p in pilots], [p.watch.most_passes for p in pilots], n)
+        high = _within(bound, pilots[-1].complete).high
+        likely = math.sqrt(likely * high) if likely < high < math.inf else likely
+    # Of few passes, one more is a large part; and there is one at least.
+    top = math.ceil(high) + 1.0 if high < math.inf else high
+    return Range(*(max(1.0, x) for x in (math.floor(low), round(likely), top)))
 
 
 def all_families(n_columns: int, max_parents: int | None) -> dict[Level, int]:
@@ -188,19 +215,16 @@ def seconds_of(
     threads: int,
     repeats: Repeats,
     is_fixed: bool,
-    by_pass: bool = False,
 ) -> Seconds:
-    """Return the time of a run on n rows: what pilots asked, at the prices of n rows.
-
-    With `by_pass`, prices are those of whole batches.
-    """
+    """Return the time of a run on n rows: what pilots asked, at the prices of n rows."""
     rows = [pilot.rows for pilot in pilots]
     at = n * repeats.share
-    counting = [prices.of_all(_bought(pilot, by_pass=by_pass), at) for pilot in pilots]
+    counting = [prices.of_all(pilot.watch.bought, at) for pilot in pilots]
     others = [pilot.other_seconds for pilot in pilots]
     if is_fixed:
-        measured = [pilot.watch.engine_seconds for pilot in pilots]
-        counted = counting[-1] if by_pass else straight_on(rows, measured, at)
+        measured = [pilot.counting_seconds for pilot in pilots]
+        in_passes = pilots[-1].watch.in_passes
+        counted = counting[-1] if in_passes else straight_on(rows, measured, at)
         both = (counted, straight_on(rows, others, at))
         ranges = [_around(number, _FACTOR_OF_TABLES) for number in both]
     else:
@@ -214,13 +238,6 @@ def seconds_of(
     else:
         work = count.times(1 / _shared(threads)) + other
     return Seconds(reading, count, other, Range.exactly(reading) + work)
-
-
-def _bought(pilot: Pilot, *, by_pass: bool) -> Mapping[Level, int]:
-    """What a pilot asked: questions, or batches by the largest question in each."""
-    if not by_pass:
-        return pilot.watch.asked
-    return Multiset(batch.top for batch in pilot.watch.batches if batch.levels)
 
 
 def _shared(threads: int) -> float:

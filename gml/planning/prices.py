@@ -9,14 +9,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
+from statistics import mean
 
 from gml.counts.memory import MemoryCounter
-from gml.counts.open_stream import stream_of_pieces
+from gml.counts.open_stream import settled_pieces
+from gml.counts.pass_work import Partial, Work
+from gml.counts.streamed import StreamCounter
 from gml.data.dataset import Dataset
 from gml.data.resampling import bootstrap_samples
 from gml.data.sample_size import evenly
-from gml.planning.watching import Batch, Level
+from gml.data.settled_rows import SettledRows
+from gml.planning.pilots import Pilot
+from gml.planning.watching import LOOSE, Batch, Level
 from gml.stopping import check_stopped
 
 _SECONDS = 0.35
@@ -85,22 +91,63 @@ def drawing_seconds(rows: Dataset) -> float:
     return (time.process_time() - began) / max(1, rows.n_rows)
 
 
-def measured_passes(batches: Sequence[Batch], rows: Dataset) -> Prices:
-    """Ask some batches again of an engine that reads its rows in passes; prices are per batch."""
+class _TimedStream(StreamCounter):
+    """An engine that reads its rows in passes, and how long these took."""
+
+    pass_seconds = 0.0
+
+    def over_chunks(self, columns: Sequence[int], work: Work[Partial]) -> Partial:
+        began = time.process_time()
+        try:
+            return super().over_chunks(columns, work)
+        finally:
+            self.pass_seconds += time.process_time() - began
+
+
+def measured_passes(pilot: Pilot, rows: Dataset) -> Prices:
+    """Ask some batches again of an engine that reads more rows in passes.
+
+    Prices are of a batch that takes a pass, which also counts what was expected to be asked next.
+    What is made of the tables is no part of them, as it does not depend on the rows.
+    """
     groups: dict[Level, list[Batch]] = {}
-    for batch in batches:
-        groups.setdefault(batch.top, []).append(batch)
-    found = {}
-    with stream_of_pieces([replace(rows, origin=None)], threads=1) as counter:
+    for batch in pilot.watch.batches:
+        if batch.passes:
+            groups.setdefault(batch.top, []).append(batch)
+    few = pilot.watch.rows
+    assert few is not None
+    more = rows.n_rows - few.n_rows
+    found: dict[Level, Price] = {}
+    began = time.process_time()
+    with closing(settled_pieces([replace(rows, origin=None)], threads=1)) as settled:
+        setup = (time.process_time() - began) / max(1, rows.n_rows)
         for level, some in groups.items():
             check_stopped()
             chosen = evenly(some, 2)
-            began = time.process_time()
-            for batch in chosen:
-                batch.ask(counter, batch.questions)
-            each = (time.process_time() - began) / len(chosen)
-            found[level] = Price(0.0, each / max(1, rows.n_rows))
-    return Prices(found, 0.0)
+            seconds = [_seconds_of_passes(settled, batch) for batch in chosen]
+            at_large, at_small = mean(seconds), mean(sum(batch.passes) for batch in chosen)
+            per_row = at_large / max(1, rows.n_rows)
+            if more > 0:
+                per_row = max(0.0, at_large - at_small) / more
+            found[level] = Price(max(0.0, at_large - per_row * rows.n_rows), per_row)
+    if pilot.watch.loose_passes:
+        found[LOOSE] = _usual(list(found.values()), pilot)
+    return Prices(found, setup)
+
+
+def _seconds_of_passes(rows: SettledRows, batch: Batch) -> float:
+    # Each has an engine of its own, which knows no tables yet.
+    counter = _TimedStream(rows, threads=1)
+    counter.expect(lambda: batch.expected)
+    batch.ask(counter, batch.questions)
+    return counter.pass_seconds
+
+
+def _usual(prices: Sequence[Price], pilot: Pilot) -> Price:
+    """The price of passes whose questions are not known: that of others, or what they took."""
+    if prices:
+        return Price(mean(p.fixed for p in prices), mean(p.per_row for p in prices))
+    return Price(0.0, mean(pilot.watch.passes) / max(1, pilot.rows))
 
 
 def measured(batches: Sequence[Batch], small: Dataset, large: Dataset) -> Prices:
@@ -135,9 +182,7 @@ class _Engine:
         began = time.process_time()
         self._counter = MemoryCounter(replace(rows, origin=None), threads=1)
         if any(not variable.is_continuous for variable in rows.variables):
-            coded = self._counter.coded.for_batch(max(sizes))
-            if sum(sizes) >= 4 * len(rows.variables):
-                self._counter.coded.remember_pairs(coded)
+            self._counter.prepare(sum(sizes), largest_batch=max(sizes))
         self.setup = time.process_time() - began
 
     def seconds_of(self, batches: Sequence[Batch], most: float) -> float:

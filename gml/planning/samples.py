@@ -19,7 +19,7 @@ from gml.data.dataset import Dataset
 from gml.data.sample_size import TableSample, TableSize, evenly
 from gml.data.table_sample import sample_table
 from gml.errors import place
-from gml.planning.watching import Watch, WatchedCounter, WatchedPath
+from gml.planning.watching import Watch, WatchedPath
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,15 +83,14 @@ class RowsSource(Source):
         stored = sum(column.nbytes for column in rows.columns)
         self.size = TableSize(stored, rows.n_rows, True, None)
 
-    def given(self, folder: Path, n_rows: int, watch: Watch) -> WatchedCounter:
+    def given(self, folder: Path, n_rows: int, watch: Watch) -> Counter:
         rows = self._rows
         if n_rows < rows.n_rows:
             kept = np.zeros(rows.n_rows, dtype=bool)
             kept[evenly(range(rows.n_rows), n_rows)] = True
             rows = rows.rows(kept)
         watch.began = time.process_time()
-        watch.opened(rows)
-        return WatchedCounter(rows, watch, threads=1)
+        return watch.engine_over(rows, threads=1)
 
 
 def source_of(data: Any, *, delimiter: str | None, encoding: str | None) -> Source:

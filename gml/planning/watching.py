@@ -1,6 +1,8 @@
-"""An engine that takes down what it is asked, for a pilot run of a command on some of the rows.
+"""Engines that take down what they are asked, for a pilot run of a command on some of the rows.
 
-A path to a table of these rows brings this engine with it (`PathWithEngine`).
+One counts in memory; the other has the rows in a file and counts in passes, each of which it takes
+down too, so that what needs no pass there is known. A path to a table of these rows brings its
+engine with it (`PathWithEngine`).
 """
 
 from __future__ import annotations
@@ -17,7 +19,10 @@ from numpy.typing import NDArray
 from gml.counts.counter import Counter
 from gml.counts.engine_over import PathWithEngine
 from gml.counts.memory import MemoryCounter
+from gml.counts.open_stream import settled_pieces
+from gml.counts.pass_work import Partial, Work
 from gml.counts.questions import Family, FamilyArray, TableSet, Triple, TripleArray
+from gml.counts.streamed import StreamCounter
 from gml.data.alignment import Recoding, recoded
 from gml.data.dataset import Dataset
 from gml.kernel.layout import FamilyRule, FamilyWorths, TableStatistics
@@ -29,6 +34,9 @@ TESTS, FAMILIES, TABLES, MOMENTS = "tests", "families", "tables", "moments"
 
 Level = tuple[str, int]
 """What is asked for, and its size: of a conditioning set, of parents, of the columns of a table."""
+
+LOOSE: Level = ("passes", 0)
+"""Passes for questions that are not taken down."""
 
 
 class Opened(Exception):
@@ -44,6 +52,10 @@ class Batch:
     """Asks an engine these questions, or some of them."""
     questions: Any
     seconds: float
+    passes: tuple[float, ...] = ()
+    """CPU seconds of each pass that it took."""
+    expected: Sequence[TableSet] = ()
+    """What these passes counted ahead."""
 
     @property
     def top(self) -> Level:
@@ -56,6 +68,8 @@ class Watch:
     """What a run reads and asks; with `only_open`, it ends when the table is read."""
 
     only_open: bool = False
+    in_passes: bool = False
+    """Whether rows are counted by the engine of a stream."""
     began: float = field(default_factory=time.process_time)
     reading: float | None = None
     """CPU seconds until the table was read."""
@@ -63,9 +77,15 @@ class Watch:
     """The table as it was read first."""
     batches: list[Batch] = field(default_factory=list)
     asked: Multiset[Level] = field(default_factory=Multiset)
-    calls: int = 0
-    """How often the engine was asked: each batch is a pass where rows are not in memory."""
     engine_seconds: float = 0.0
+    passes: list[float] = field(default_factory=list)
+    """CPU seconds of each pass over the rows."""
+    loose_passes: int = 0
+    """Passes for questions that are not among the batches."""
+    expected: list[TableSet] = field(default_factory=list)
+    """What the next pass may count ahead, or the last one has."""
+    engines: list[StreamCounter] = field(default_factory=list)
+    """Engines that hold files."""
     pass_rows: int = 0
     """Rows that each batch is said to read again, where the run will be on such an engine."""
     largest: tuple[int, int] = (0, 0)
@@ -89,16 +109,63 @@ class Watch:
         """Answer questions, and take down what they were and how long that took."""
         if self._inside:
             return answer()
-        self._inside, began = True, time.process_time()
+        self._inside, began, n_passes = True, time.process_time(), len(self.passes)
         try:
             return answer()
         finally:
             seconds = time.process_time() - began
             self._inside = False
-            self.calls += 1
             self.asked += levels
             self.engine_seconds += seconds
-            self.batches.append(Batch(levels, ask, questions, seconds))
+            passes = tuple(self.passes[n_passes:])
+            expected: list[TableSet] = []
+            if passes:
+                expected, self.expected = self.expected, expected
+            self.batches.append(Batch(levels, ask, questions, seconds, passes, expected))
+
+    def passed(self, seconds: float) -> None:
+        """Take down that a pass is over."""
+        self.passes.append(seconds)
+        self.loose_passes += not self._inside
+
+    def engine_over(self, rows: Dataset, threads: int | None) -> Counter:
+        """Return an engine over these rows that is watched."""
+        self.opened(rows)
+        if not self.in_passes:
+            return WatchedCounter(rows, self, threads=threads)
+        began = time.process_time()
+        engine = WatchedStream(rows, self)
+        self.engines.append(engine)
+        # To write the rows is priced apart, on more of them.
+        self.reading = (self.reading or 0.0) + time.process_time() - began
+        return engine
+
+    @property
+    def bought(self) -> Multiset[Level]:
+        """What is paid for: questions, or where rows are read in passes, the batches that took one.
+
+        These go by the largest of their questions.
+        """
+        if not self.in_passes:
+            return self.asked
+        found = Multiset(batch.top for batch in self.batches if batch.passes)
+        return found + Multiset({LOOSE: self.loose_passes})
+
+    @property
+    def most_passes(self) -> float:
+        """As many passes as the batches could take: numbers take two, as their ranges are first."""
+        numbers = (MOMENTS, FAMILIES) if self.has_numbers else ()
+        return float(sum(1 + (batch.top[0] in numbers) for batch in self.batches if batch.levels))
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether some columns hold numbers."""
+        return self.rows is not None and any(v.is_continuous for v in self.rows.variables)
+
+    def close(self) -> None:
+        """Give back what engines hold."""
+        for engine in self.engines:
+            engine.close()
 
 
 class WatchedPath(PathWithEngine):
@@ -116,37 +183,14 @@ class WatchedPath(PathWithEngine):
         found.watch, found.shown = watch, shown
         return found
 
-    def engine_over(self, rows: Dataset, threads: int | None) -> WatchedCounter:
-        self.watch.opened(rows)
-        return WatchedCounter(rows, self.watch, threads=threads)
+    def engine_over(self, rows: Dataset, threads: int | None) -> Counter:
+        return self.watch.engine_over(rows, threads)
 
 
-class WatchedCounter(MemoryCounter):
-    """The engine over rows in memory, which takes down what it is asked."""
+class _Watched(Counter):
+    """What engines have in common that take down what they are asked."""
 
-    def __init__(
-        self,
-        dataset: Dataset,
-        watch: Watch,
-        *,
-        threads: int | None = None,
-        max_memory: int | None = None,
-    ) -> None:
-        super().__init__(dataset, threads=threads, max_memory=max_memory)
-        self._watch = watch
-
-    @property
-    def pass_rows(self) -> int:
-        return self._watch.pass_rows
-
-    def _over(self, rows: Dataset) -> WatchedCounter:
-        return WatchedCounter(rows, self._watch, threads=self._threads, max_memory=self._budget)
-
-    def recoded(self, recodings: Mapping[str, Recoding]) -> MemoryCounter:
-        return self._over(recoded(self._dataset, recodings))
-
-    def select(self, names: Sequence[str]) -> MemoryCounter:
-        return self._over(self._dataset.select(names))
+    _watch: Watch
 
     def _note_size(self, configs: float, cells: int) -> None:
         before = self._watch.largest
@@ -161,7 +205,8 @@ class WatchedCounter(MemoryCounter):
 
     def tables(self, sets: Iterable[TableSet]) -> Iterator[Any]:
         asked = list(sets)
-        ask = super().tables
+        # The engine that this is mixed into has it.
+        ask = super().tables  # type: ignore[safe-super]
         return iter(
             self._watch.asking(
                 self._levels_of(asked),
@@ -252,6 +297,66 @@ class WatchedCounter(MemoryCounter):
             lambda counter, some: counter.residuals(some),
             lambda: ask(families),
         )
+
+
+class WatchedCounter(_Watched, MemoryCounter):
+    """The engine over rows in memory, which takes down what it is asked."""
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        watch: Watch,
+        *,
+        threads: int | None = None,
+        max_memory: int | None = None,
+    ) -> None:
+        super().__init__(dataset, threads=threads, max_memory=max_memory)
+        self._watch = watch
+
+    @property
+    def pass_rows(self) -> int:
+        return self._watch.pass_rows
+
+    def _over(self, rows: Dataset) -> WatchedCounter:
+        return WatchedCounter(rows, self._watch, threads=self._threads, max_memory=self._budget)
+
+    def recoded(self, recodings: Mapping[str, Recoding]) -> MemoryCounter:
+        return self._over(recoded(self._dataset, recodings))
+
+    def select(self, names: Sequence[str]) -> MemoryCounter:
+        return self._over(self._dataset.select(names))
+
+
+class WatchedStream(_Watched, StreamCounter):
+    """The engine over rows in a file, which takes down what it is asked, and its passes."""
+
+    def __init__(self, rows: Dataset, watch: Watch) -> None:
+        super().__init__(settled_pieces([rows], threads=1), threads=1)
+        self._watch = watch
+
+    def expect(self, likely: Callable[[], Iterable[TableSet]]) -> None:
+        watch = self._watch
+        watch.expected = []
+
+        def noted() -> Iterator[TableSet]:
+            # Asked for within the pass, and no further than there is room.
+            for wanted in likely():
+                watch.expected.append(wanted)
+                yield wanted
+
+        super().expect(noted)
+
+    def over_chunks(self, columns: Sequence[int], work: Work[Partial]) -> Partial:
+        began = time.process_time()
+        try:
+            return super().over_chunks(columns, work)
+        finally:
+            self._watch.passed(time.process_time() - began)
+
+
+def is_watched(data: object) -> bool:
+    """Whether data are rows of a pilot, as a command was given them."""
+    return isinstance(data, WatchedPath | _Watched)
 
 
 def _family_levels(families: Sequence[Family]) -> Multiset[Level]:

@@ -28,6 +28,7 @@ from gml.data.dataset import Dataset
 from gml.data.discretize import cuts_of_levels
 from gml.data.missing import apply_missing_policy
 from gml.data.options import ReadingKeywords, ReadOptions
+from gml.data.rejections import about
 from gml.errors import DataError, UsageError, parameter, place, unknown_name
 from gml.formats.column_sets import ColumnSet, read_column_sets
 from gml.graph.chordal import maximal_cliques
@@ -154,9 +155,10 @@ def _opened(
     policy = options.missing
     if isinstance(data, Dataset | Counter) and raw.missing:
         policy = "available"
-    dataset = apply_missing_policy(
-        raw, policy, where, declared={*options.levels.levels, *options.levels.intervals}
-    )
+    with about(data):
+        dataset = apply_missing_policy(
+            raw, policy, where, declared={*options.levels.levels, *options.levels.intervals}
+        )
     added = frozenset(
         after.name
         for before, after in zip(raw.variables, dataset.variables, strict=True)

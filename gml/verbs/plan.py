@@ -15,6 +15,7 @@ from gml.data.options import AUTO, KEYWORDS, MEMORY, SPARK, STREAM, ReadOptions
 from gml.data.reading import cells_limit
 from gml.errors import (
     CannotAnswer,
+    DataError,
     GmlError,
     UsageError,
     counted,
@@ -23,25 +24,36 @@ from gml.errors import (
     place,
     quote,
 )
-from gml.planning.growth import Range, carried_on
-from gml.planning.pilots import FEW_ROWS, MANY_ROWS, Pilot, Reading, Run, read_sample, run_pilots
+from gml.planning.pilots import (
+    FEW_ROWS,
+    MANY_ROWS,
+    Pilot,
+    Reading,
+    Run,
+    pilot_sizes,
+    read_sample,
+    run_in_passes,
+    run_pilots,
+)
 from gml.planning.plan import Memory as Memory
 from gml.planning.plan import Plan as Plan
 from gml.planning.plan import (
     Refusal,
     Repeats,
     all_families,
-    in_passes,
     levels_of,
     many_levels,
     memory_of,
+    passes_of,
     seconds_of,
+    with_codes_in_a_file,
     work_of,
 )
 from gml.planning.plan import Seconds as Seconds
 from gml.planning.plan import Work as Work
 from gml.planning.prices import calibration_rows, drawing_seconds, measured, measured_passes
 from gml.planning.samples import Source, source_of
+from gml.planning.watching import is_watched
 from gml.resources import available_threads, budget_in_force, format_size
 from gml.verbs.average import BOOTSTRAP
 from gml.verbs.shared.data_input import is_data
@@ -187,15 +199,19 @@ def _planned(draft: Plan, call: _Call, repeats: Repeats, source: Source, folder:
         draft = _with_table(draft, reading, source, call)
         if draft.refused:
             return draft
-        by_pass = draft.engine == STREAM
-        pilots = run_pilots(
-            run,
+        # Replicates are drawn from rows in memory, whatever engine has read them.
+        is_one = repeats.number == 1
+        by_pass = draft.engine == STREAM and is_one
+        sizes = pilot_sizes(
             source,
-            folder,
             _MOST_PILOT_ROWS if is_fixed else _MOST_SEARCHED_ROWS,
             first=MANY_ROWS if call.command == "check" else FEW_ROWS,
-            pass_rows=source.size.rows if by_pass else 0,
         )
+        pass_rows = source.size.rows if by_pass else 0
+        pilots = run_pilots(run, source, folder, sizes, pass_rows=pass_rows)
+        in_passes = []
+        if is_one:
+            in_passes = _in_passes(run, source, folder, pilots, is_fixed=is_fixed, by_pass=by_pass)
     except GmlError as error:
         found = _in_all_rows(run, source, folder, error)
         if found is error and draft.looked_at and isinstance(error, CannotAnswer):
@@ -206,41 +222,60 @@ def _planned(draft: Plan, call: _Call, repeats: Repeats, source: Source, folder:
     largest = max((pilot.watch.largest for pilot in pilots), key=lambda size: size[0] * size[1])
     memory = memory_of(reading.rows, n, largest, budget)
     most = {}
-    if call.command == "exact":
+    if call.command in _SEARCHES:
         most = all_families(columns, call.options.get("max_parents"))
     small = pilots[-1].watch.rows
     assert small is not None
-    batches = pilots[-1].watch.batches
-    if repeats.number > 1:
+    if not is_one:
         repeats = replace(repeats, drawing=drawing_seconds(reading.rows))
-    memory = in_passes(memory) if by_pass else memory
+    memory = with_codes_in_a_file(memory) if draft.engine == STREAM else memory
     draft = replace(
         draft,
         memory=memory,
         work=work_of(pilots, n * repeats.share, is_fixed=is_fixed, most=most),
-        passes=_passes(pilots, n, is_fixed=is_fixed),
+        passes=passes_of(in_passes, pilots, n, is_fixed=is_fixed) if in_passes else None,
         pilots=tuple(pilot.rows for pilot in pilots),
-        notes=(*draft.notes, *_unfinished(pilots)),
+        notes=(*draft.notes, *_unfinished(pilots[-1], *in_passes[-1:])),
     )
     try:
         if by_pass:
-            prices = measured_passes(batches, reading.rows)
+            prices = measured_passes(in_passes[-1], reading.rows)
         else:
-            prices = measured(batches, small, reading.rows)
+            prices = measured(pilots[-1].watch.batches, small, reading.rows)
     except CannotAnswer as error:
         # A table that a pilot asked for does not fit, and so will not for the run.
         return _refused(draft, error, source)
     seconds = seconds_of(
-        pilots,
+        in_passes if by_pass else pilots,
         prices,
         _reading_seconds(first, reading, source),
         n,
         threads=draft.threads,
         repeats=repeats,
         is_fixed=is_fixed,
-        by_pass=by_pass,
     )
     return replace(draft, seconds=seconds, refused=_too_large(memory))
+
+
+def _in_passes(
+    run: Run,
+    source: Source,
+    folder: Path,
+    pilots: Sequence[Pilot],
+    *,
+    is_fixed: bool,
+    by_pass: bool,
+) -> list[Pilot]:
+    """Return pilots by the engine of a stream; none where the run itself will need no passes."""
+    sizes = [pilot.rows for pilot in pilots]
+    if by_pass:
+        # Two say how what is done beside passes grows with the rows.
+        return run_in_passes(run, source, folder, sizes, least=2 if is_fixed else 1)
+    try:
+        return run_in_passes(run, source, folder, sizes[:1] if is_fixed else sizes)
+    except GmlError:
+        # In memory it works; that a stream cannot do it is no part of this plan.
+        return []
 
 
 def _with_table(draft: Plan, reading: Reading, source: Source, call: _Call) -> Plan:
@@ -288,7 +323,7 @@ def _in_all_rows(run: Run, source: Source, folder: Path, error: GmlError) -> Gml
 def _refused(draft: Plan, error: GmlError, source: Source) -> Plan:
     """List what the rows are refused for; whatever else is wrong ends the plan."""
     message = str(error.args[0]) if error.args else str(error)
-    is_of_rows = message.startswith(f"{source.name}:")
+    is_of_rows = isinstance(error, DataError) and is_watched(error.source)
     if isinstance(error, UsageError) or (error.exit_code == 3 and not is_of_rows):
         raise error
     if source.n_rows < source.size.rows:
@@ -314,14 +349,6 @@ def _reading_seconds(few: Reading, many: Reading, source: Source) -> float:
     return many.seconds + per_row * more + source.size.inflating
 
 
-def _passes(pilots: Sequence[Pilot], n: float, *, is_fixed: bool) -> Range:
-    calls = [float(pilot.watch.calls) for pilot in pilots]
-    if is_fixed:
-        return Range.exactly(calls[-1])
-    found = carried_on([pilot.rows for pilot in pilots], calls, n)
-    return Range(*(float(round(number)) for number in found))
-
-
 def _too_large(memory: Memory) -> tuple[Refusal, ...]:
     if memory.table <= memory.budget:
         return ()
@@ -334,10 +361,17 @@ def _too_large(memory: Memory) -> tuple[Refusal, ...]:
     )
 
 
-def _unfinished(pilots: Sequence[Pilot]) -> list[str]:
-    if pilots[-1].complete:
-        return []
-    return [
-        f"the pilot on {counted(pilots[-1].rows, 'row')} was stopped after "
-        f"{pilots[-1].seconds:.1f} s: how much more there is to do is not known"
-    ]
+def _unfinished(*pilots: Pilot) -> list[str]:
+    """Say which pilots were stopped, so that there is no upper end."""
+    notes = []
+    for pilot in pilots:
+        if pilot.complete:
+            continue
+        how, what = "", "how much more there is to do"
+        if pilot.watch.in_passes:
+            how, what = " in passes", "how many passes are spared"
+        notes.append(
+            f"the pilot{how} on {counted(pilot.rows, 'row')} was stopped after "
+            f"{pilot.seconds:.1f} s: {what} is not known"
+        )
+    return notes

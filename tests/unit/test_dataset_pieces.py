@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import itertools
 import os
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -178,10 +179,19 @@ def test_a_folder_that_is_not_there(tmp_path):
         BlockFile("/nowhere")
 
 
+def descriptors_in(folder):
+    """The descriptors of files in a folder, with or without a name."""
+    found = {}
+    for name in os.listdir("/proc/self/fd"):
+        with suppress(FileNotFoundError):
+            found[int(name)] = os.readlink(f"/proc/self/fd/{name}")
+    return [number for number, path in found.items() if path.startswith(f"{folder}/")]
+
+
 def test_damage_is_found(tmp_path):
     data = gml.read("sample_data/asia.csv")
     with gml.open_stream([data], spool=tmp_path) as stream:
-        descriptor = stream._rows.spool.file._descriptor
+        (descriptor,) = descriptors_in(tmp_path)
         os.pwrite(descriptor, b"\x01\x00\x07", 5)
         with pytest.raises(CannotAnswer, match="is damaged"):
             list(stream.tables([gml.TableSet((0,))]))

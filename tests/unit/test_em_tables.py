@@ -13,14 +13,16 @@ from gml.counts.memory import MemoryCounter
 from gml.data.dataset import Variable
 from gml.errors import CannotAnswer, DataError, GmlWarning, UsageError
 from gml.model.bayesnet import BayesNet
-from gml.model.em import identification, large_parts
+from gml.model.em import identification, large_parts, table_layout
 from gml.model.em.climbing import climb
 from gml.model.em.fitting import EmSettings, fit_em
 from gml.model.em.hidden_labels import order_of_levels
 from gml.model.em.identification import model_rank
 from gml.model.em.information import table_information
 from gml.model.em.marginal_likelihood import cheeseman_stutz
+from gml.model.em.open_parts import open_parts
 from gml.model.em.table_fitting import table_problem
+from gml.model.em.table_layout import layout_of
 from gml.model.em.table_starts import starts
 from gml.model.fit import fit, unseen_configurations
 from gml.resources import limited_to
@@ -523,3 +525,24 @@ def test_threads_change_no_bit_of_an_e_step(seed, monkeypatch):
     assert shared.parts.is_worth_threads
     together = shared.expect(at)
     assert alone[0] == together[0] and alone[1].tolist() == together[1].tolist()
+
+
+def test_what_takes_more_than_there_is_names_both(tmp_path):
+    rows = "".join(f"{a},{b}\n" for a in ("x", "y", "") for b in ("x", "", "y")) * 50
+    (tmp_path / "t.csv").write_text("a,b\n" + rows)
+    data = gml.read(tmp_path / "t.csv", missing="available")
+    (tmp_path / "g.dot").write_text("digraph { a -> b }")
+    graph = gml.read_graph(tmp_path / "g.dot")
+    layout = layout_of(graph, {v.name: v for v in data.variables}, {})
+    with pytest.raises(CannotAnswer, match="rows leave open would take over 8 bytes, more than"):
+        open_parts(layout, data, budget=8)
+
+
+def test_more_cells_than_can_be_numbered_are_refused_whatever_memory_there_is(monkeypatch):
+    monkeypatch.setattr(table_layout, "_MOST_CELLS", 36)
+    data = gml.read("sample_data/asia.csv")
+    layout = layout_of(
+        gml.read_graph("sample_data/asia.dot"), {v.name: v for v in data.variables}, {}
+    )
+    with pytest.raises(CannotAnswer, match="have 36 cells, and EM takes fewer than 36"):
+        layout.require_room(1 << 40)

@@ -30,9 +30,9 @@ class Watched(SlicedCounter):
         super().__init__(data, range(60, data.n_rows, 900), **options)
         self.tables_of_passes = []
 
-    def _over_chunks(self, columns, work):
+    def over_chunks(self, columns, work):
         self.tables_of_passes.append(len(getattr(work, "sets", ())))
-        return super()._over_chunks(columns, work)
+        return super().over_chunks(columns, work)
 
 
 @pytest.fixture

@@ -14,10 +14,11 @@ import pandas as pd
 import pytest
 
 import gml
+from gml import kernel
 from gml.counts.engine_over import engine_over
 from gml.counts.memory import MemoryCounter
 from gml.data.table_sample import sample_table
-from gml.errors import CannotAnswer, GmlError, UsageError
+from gml.errors import CannotAnswer, DataError, GmlError, GraphError, UsageError
 from gml.planning.growth import Range, carried_on, straight_on
 from gml.planning.plan import all_families, memory_of
 from gml.planning.prices import Price, Prices, calibration_rows
@@ -69,7 +70,7 @@ def test_of_a_compressed_table_the_beginning_is_read(large, tmp_path, pack):
         sample = sample_table(path)
     assert not sample.size.is_exact
     # What is decompressed ahead counts as read, and is much of so small a file.
-    assert sample.size.rows == pytest.approx(300_000, rel=0.7)
+    assert sample.n_rows < sample.size.rows < 300_000
     assert sample.size.inflating > 0
 
 
@@ -125,7 +126,6 @@ def test_the_watch_sees_every_question():
     result = gml.hc(counter)
     assert sum(watch.asked.values()) >= result.families
     assert {kind for kind, _ in watch.asked} == {"families"}
-    assert watch.calls == len(watch.batches)
     again = MemoryCounter(gml.read(ASIA), threads=1)
     assert gml.hc(again).score == result.score
     for batch in watch.batches:
@@ -185,12 +185,22 @@ def test_level_0_of_pc_is_all_pairs():
     assert 0 < low <= likely <= high
 
 
-def test_an_exact_search_asks_no_more_than_there_is():
-    plan = gml.plan("exact", ASIA, max_parents=2)
-    bounds = all_families(8, 2)
-    for work in plan.work:
-        if (work.kind, work.size) in bounds:
-            assert work.number.high <= max(bounds[work.kind, work.size], work.number.low)
+@pytest.mark.parametrize("max_parents", [None, 2])
+@pytest.mark.parametrize("command", ["exact", "hc", "ges"])
+def test_a_search_asks_for_no_more_families_than_there_are(command, max_parents):
+    plan = gml.plan(command, ASIA, max_parents=max_parents)
+    bounds = all_families(8, max_parents)
+    families = {("families", w.size): w.number for w in plan.work if w.kind == "families"}
+    assert {("families", 0), ("families", 1)} <= families.keys() <= bounds.keys()
+    for level, number in families.items():
+        assert 0 < number.low <= number.likely <= number.high <= bounds[level]
+
+
+def test_what_bounds_the_likelihood_is_no_family_of_an_exact_search():
+    work = {(w.kind, w.size): w.number for w in gml.plan("exact", ASIA, max_parents=2).work}
+    assert work["families", 0] == Range.exactly(8)
+    assert work["families", 1] == Range.exactly(56)
+    assert work["bounds", 7] == Range.exactly(8)
 
 
 def test_all_families():
@@ -208,6 +218,29 @@ def test_replicates_are_planned_by_one_of_them():
     assert gml.plan("average", ASIA, by="ges").replicates == 200
     assert gml.plan("pc", ASIA, bootstrap=30).replicates == 30
     assert gml.plan("pc", ASIA).replicates is None
+
+
+@pytest.mark.parametrize(("budget", "masks"), [(20_000, 0), (20_002, 10_000), (1 << 30, 10_000)])
+def test_masks_are_planned_as_the_engine_makes_them(monkeypatch, budget, masks):
+    data, made = gml.read(ASIA), []
+    coded_data = kernel.active().CodedData
+
+    def noted(columns, levels, weights, mask_levels):
+        made.append(mask_levels)
+        return coded_data(columns, levels, weights, mask_levels)
+
+    monkeypatch.setattr(kernel.active(), "CodedData", noted)
+    MemoryCounter(data, max_memory=budget, threads=1).prepare(0, largest_batch=1)
+    assert [levels > 0 for levels in made] == [masks > 0]
+    assert memory_of(data, 5000, (0, 0), budget).masks == masks
+
+
+def test_an_engine_that_was_prepared_counts_pairs_once():
+    counter = MemoryCounter(gml.read(ASIA), threads=1)
+    counter.prepare(31, largest_batch=31)
+    assert counter.coded.pairs_remembered is False
+    counter.prepare(1, largest_batch=31)
+    assert counter.coded.pairs_remembered is True
 
 
 def test_memory_is_that_of_the_codes():
@@ -269,11 +302,25 @@ def test_prices():
     assert calibration_rows(2, 50) == 4096
 
 
-def test_a_plan_knows_the_time_it_takes_within_wide_bounds():
-    seconds = gml.plan("pc", ASIA).seconds
-    assert 0 < seconds.reading < 5
-    for part in (seconds.counting, seconds.other, seconds.elapsed):
-        assert 0 <= part.low <= part.likely <= part.high < 60
+def test_time_in_all_is_that_of_its_parts():
+    alone = gml.plan("pc", ASIA, threads=1).seconds
+    assert 0 < alone.reading < alone.elapsed.low
+    for end in ("low", "likely", "high"):
+        parts = alone.reading + getattr(alone.counting, end) + getattr(alone.other, end)
+        assert getattr(alone.elapsed, end) == pytest.approx(parts)
+    shared = gml.plan("pc", ASIA, threads=4).seconds
+    parts = shared.reading + shared.counting.likely / 3.6 + shared.other.likely
+    assert shared.elapsed.likely == pytest.approx(parts)
+
+
+def test_ten_times_the_rows_take_longer_to_read(tmp_path):
+    header, *rows = ASIA.read_text().splitlines(keepends=True)
+    (tmp_path / "small.csv").write_text(header + "".join(rows))
+    (tmp_path / "large.csv").write_text(header + "".join(rows) * 60)
+    small, large = (gml.plan("chowliu", tmp_path / name) for name in ("small.csv", "large.csv"))
+    # Times are measured on a machine that may be busy: in ten times the noise there is.
+    assert large.seconds.reading > 4 * small.seconds.reading
+    assert large.memory.codes == 60 * small.memory.codes
 
 
 def test_a_pilot_that_cannot_finish_leaves_the_end_open(monkeypatch):
@@ -350,6 +397,30 @@ def test_what_is_wrong_with_another_file_ends_the_plan(tmp_path, monkeypatch):
     (tmp_path / "a.dot").write_text("digraph {")
     with pytest.raises(GmlError, match=r"^a\.dot: "):
         gml.plan("score", "a", "a.dot")
+
+
+@pytest.mark.parametrize("exit_code", [3, 4])
+def test_what_is_wrong_with_the_rows_is_listed_however_it_is_worded(
+    tmp_path, monkeypatch, exit_code
+):
+    def refused(*given, **options):
+        raise (DataError if exit_code == 3 else CannotAnswer)("rows of another kind")
+
+    monkeypatch.setattr("gml.data.reading._read_dataset", refused)
+    (refusal,) = gml.plan("pc", ASIA).refused
+    assert (refusal.exit_code, refusal.reason) == (exit_code, "rows of another kind")
+
+
+def test_a_file_that_is_named_like_the_table_is_still_another(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a").write_bytes(ASIA.read_bytes())
+
+    def rejected(*given, **options):
+        raise GraphError("a: what is wrong with the graph")
+
+    monkeypatch.setattr("gml.formats.models.parse_any", rejected)
+    with pytest.raises(GraphError, match="^a: what is wrong with the graph"):
+        gml.plan("score", "a", GRAPH)
 
 
 def test_identifiers_are_refused(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import time
@@ -10,7 +11,7 @@ import pytest
 
 from gml.errors import CannotAnswer, DataError, GmlWarning, MissingTable
 from gml.kernel import processes
-from gml.kernel.processes import in_processes
+from gml.kernel.processes import in_processes, with_workers
 from gml.progress import reporter
 
 pytestmark = pytest.mark.skipif(not processes.can_fork(), reason="no processes can be forked here")
@@ -159,6 +160,78 @@ def test_workers_end_with_their_parent():
     # Both ends of the pipe were theirs alone.
     assert os.read(read, 1) == b""
     os.close(read)
+
+
+def refusing_after(number, fork):
+    """A fork that the system refuses from the second or so on."""
+    left = [number]
+
+    def forked():
+        left[0] -= 1
+        if left[0] < 0:
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        return fork()
+
+    return forked
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+@pytest.mark.parametrize("ahead", [None, 2])
+def test_what_cannot_be_forked_is_done_here(monkeypatch, number, ahead):
+    before = len(os.listdir("/proc/self/fd"))
+    monkeypatch.setattr(os, "fork", refusing_after(number, os.fork))
+
+    def work(k):
+        reporter().warn(f"item {k}")
+        time.sleep(0.01)
+        return k, os.getpid()
+
+    with pytest.warns(GmlWarning) as said:
+        found = list(with_workers(work, iter(range(7)), 3, ahead=ahead))
+    assert [k for k, _ in found] == list(range(7))
+    assert (os.getpid() in {pid for _, pid in found}) == (ahead is None or number < ahead)
+    assert len({pid for _, pid in found} - {os.getpid()}) == number
+    assert [str(one.message) for one in said] == [f"item {k}" for k in range(7)]
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_an_error_here_is_the_error(monkeypatch):
+    monkeypatch.setattr(os, "fork", refusing_after(0, os.fork))
+
+    def work(k):
+        raise DataError(f"item {k}")
+
+    with pytest.raises(DataError, match="item 0"):
+        list(in_processes(work, 3, 2))
+
+
+def test_without_descriptors_for_another_worker_none_are_lost(monkeypatch):
+    before = len(os.listdir("/proc/self/fd"))
+    pipe, made = os.pipe, []
+
+    def scarce():
+        made.append(None)
+        if len(made) == 2:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        return pipe()
+
+    monkeypatch.setattr(os, "pipe", scarce)
+    assert list(in_processes(abs, 4, 2)) == [0, 1, 2, 3]
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_worker_that_is_killed_and_cannot_be_replaced_is_an_error(monkeypatch):
+    monkeypatch.setattr(os, "fork", refusing_after(1, os.fork))
+    parent = os.getpid()
+
+    def work(k):
+        if os.getpid() != parent:
+            time.sleep(0.05)
+            os.kill(os.getpid(), signal.SIGKILL)
+        return k
+
+    with pytest.raises(CannotAnswer, match=r"ended \(SIGKILL\), and there can be no other \(Resou"):
+        list(in_processes(work, 3, 2))
 
 
 def test_threads_do_the_work_where_nothing_can_be_forked(monkeypatch):

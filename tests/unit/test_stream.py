@@ -20,6 +20,7 @@ from gml.data.row_multiplicities import SomeRows, row_multiplicities
 from gml.errors import CannotAnswer, UsageError
 from gml.kernel.layout import CODES8, CODES16, NUMBERS, OVERFLOW, CsvColumn, CsvResult
 from gml.model.training import training_behind
+from gml.resources import limited_to
 
 pytestmark = pytest.mark.filterwarnings("ignore::gml.errors.GmlWarning")
 
@@ -170,8 +171,8 @@ def test_the_same_is_refused(tmp_path, small_pieces, text, reading):
 
 def test_equal_rows_are_joined_where_all_do_not_fit(sample_data, small_pieces):
     table = sample_data / "asia.csv"
-    counter = streamed(table)
-    counter._budget = 16_000 * 2
+    with limited_to(16_000 * 2):
+        counter = streamed(table)
     rows = counter.rows()
     assert rows.n_rows < 100 and rows.n == 5000
     expected = gml.read(table)
@@ -181,11 +182,23 @@ def test_equal_rows_are_joined_where_all_do_not_fit(sample_data, small_pieces):
     assert average.graph == gml.average(table, by="hc", bootstrap=3).graph
 
 
+def test_a_stream_may_have_a_budget_of_its_own(sample_data):
+    pieces = [gml.read(sample_data / "asia.csv")]
+    with StreamCounter(streams.settled_pieces(pieces), max_memory=30_000) as counter:
+        assert counter.budget == counter.select(["asia"]).budget == 30_000
+        assert counter.rows_as_they_stand() is None
+        (counts,) = counter.tables([gml.TableSet((0,))])
+        assert counts.n == counter.n
+        assert counter.passes == 1
+    with StreamCounter(streams.settled_pieces(pieces), max_memory=1 << 20) as counter:
+        assert counter.rows_as_they_stand().n_rows == 5000
+
+
 def test_rows_that_are_all_different_do_not_fit(tmp_path, small_pieces):
     rng = np.random.default_rng(3)
     frame = pd.DataFrame(rng.integers(0, 9, (3000, 8)).astype(str)).rename(columns=str)
-    counter = streamed(frame)
-    counter._budget = 16_000
+    with limited_to(16_000):
+        counter = streamed(frame)
     assert counter.rows() is None
     with pytest.raises(CannotAnswer, match="the frame: a bootstrap needs the rows in memory"):
         counter.require_rows("a bootstrap")

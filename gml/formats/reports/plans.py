@@ -17,6 +17,7 @@ from gml.resources import format_size
 _SIZES = {
     "tests": "given",
     "families": "parents",
+    "bounds": "parents",
     "tables": "columns",
     "moments": "columns",
 }

@@ -16,7 +16,7 @@ from gml.data.dataset import Dataset
 from gml.kernel.family_layout import Expectation, FamilyLayout, MissingParts
 from gml.model.em.large_parts import LargeParts, ShapeTree, expect_trees, split_parts, states_of
 from gml.model.em.table_layout import TableLayout, Vector
-from gml.resources import budget_in_force, require_memory
+from gml.resources import budget_in_force, format_size, refuse_memory
 
 # Cells that questions speak of, from which a block for another thread pays off.
 _BLOCK_WORK = 1 << 17
@@ -112,7 +112,6 @@ def open_parts(
         layout.kernel, columns, data.weights, data.n_rows, keep_barren, room
     )
     if found is None:
-        require_memory(room + 1, room, "what incomplete rows leave open")
-    assert found is not None
+        refuse_memory(f"over {format_size(room)}", room, "what incomplete rows leave open")
     small, large = split_parts(layout.kernel, found, layout.names, room)
     return OpenParts(small, large, states_of(layout.kernel, small).astype(np.int64))

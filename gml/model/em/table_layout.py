@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import Variable
+from gml.errors import CannotAnswer
 from gml.graph.graph import Graph
 from gml.graph.order import topological_order
 from gml.kernel.family_layout import FamilyLayout
@@ -86,7 +87,11 @@ class TableLayout:
         """Refuse tables that do not fit, before any is made."""
         cells = sum(math.prod(self.shape(node)) for node in range(len(self.variables)))
         if cells >= _MOST_CELLS:
-            budget = 0
+            # Whatever memory there is, positions of cells are numbers of 32 bits.
+            raise CannotAnswer(
+                f"the tables of the network have {cells:,} cells, and EM takes fewer than "
+                f"{_MOST_CELLS:,}"
+            )
         require_memory(_CELL_BYTES * cells, budget, "the tables of the network")
 
     def table(self, vector: NDArray[Any], node: int) -> NDArray[Any]:

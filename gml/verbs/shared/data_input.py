@@ -31,6 +31,7 @@ from gml.data.options import (
 )
 from gml.data.problems import is_number_column
 from gml.data.reading import read_dataset
+from gml.data.rejections import about
 from gml.data.schema import with_levels
 from gml.errors import (
     CannotAnswer,
@@ -128,7 +129,8 @@ def open_data(
     require_whole(1, threads=threads)
     if isinstance(data, Dataset | Counter):
         refuse_reading(given, data)
-        counter = _read_before(data, used, declared, threads)
+        with about(data):
+            counter = _read_before(data, used, declared, threads)
     else:
         if declared is not None:
             reading = declaring(reading, declared)
@@ -140,7 +142,8 @@ def open_data(
         counter = _read(data, used, undeclared, offers, threads, reading)
         asked_for = "max_levels" in given or is_counted(data)
         if declared is not None and refuse_many_numbers and not asked_for:
-            _refuse_many_numbers(counter, declared, reading_options(**reading))
+            with about(data):
+                _refuse_many_numbers(counter, declared, reading_options(**reading))
     if not fractional:
         require_whole_rows(counter.unit)
     _note_size(counter, data)
