@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.data.row_groups import configurations_at, distinct_patterns
+from gml.data.row_groups import configurations_at, distinct_patterns, rows_by_group
 from gml.errors import listing
 from gml.model.em.number_families import Families
 from gml.model.em.number_rows import NumberRows
@@ -170,11 +170,9 @@ def _groups(codes: Positions, rows: Positions) -> Iterator[tuple[list[int], Posi
         yield [], rows
         return
     values, of_row = np.unique(codes, axis=0, return_inverse=True)
-    of_row = of_row.reshape(-1)
-    order = np.argsort(of_row, kind="stable")
-    starts = np.searchsorted(of_row[order], np.arange(len(values) + 1))
-    for k, value in enumerate(values.tolist()):
-        yield value, rows[order[starts[k] : starts[k + 1]]]
+    groups = rows_by_group(of_row.reshape(-1), len(values))
+    for value, own in zip(values.tolist(), groups, strict=True):
+        yield value, rows[own]
 
 
 def _hole_classes(patterns: NDArray[np.bool_], of_row: Positions) -> tuple[HoleClass, ...]:

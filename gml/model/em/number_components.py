@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.data.row_groups import distinct_patterns
+from gml.data.row_groups import distinct_patterns, rows_by_group
 from gml.model.em.number_blocks import Block, Blocks, Touched
 from gml.model.em.number_families import Families
 from gml.model.em.number_rows import MISSING, NumberRows
@@ -68,8 +68,7 @@ def work_of(
         [sum(1 << k for k in np.flatnonzero(pattern).tolist()) for pattern in patterns],
         keep_barren=keep_barren,
     )
-    by_pattern = np.argsort(of_row, kind="stable")
-    starts = np.searchsorted(of_row[by_pattern], np.arange(len(patterns) + 1))
+    by_pattern = rows_by_group(of_row, len(patterns))
     cut = Blocks(families, rows)
     blocks: list[Block] = []
     left_out = np.zeros(len(patterns), dtype=bool)
@@ -77,7 +76,7 @@ def work_of(
         if most_configs is not None and plan.n_configs(touched) > most_configs:
             left_out[kinds[touched]] = True
             continue
-        own = np.concatenate([by_pattern[starts[k] : starts[k + 1]] for k in kinds[touched]])
+        own = np.concatenate([by_pattern[k] for k in kinds[touched]])
         blocks += cut.of(touched, np.sort(own), max_memory)
     whole: list[NDArray[np.bool_]] = [
         np.logical_not(unseen[:, plan.members(k)].any(axis=1)) for k in range(unseen.shape[1])

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.data.row_groups import configurations_at
+from gml.data.row_groups import configurations_at, rows_by_group
 from gml.kernel.pool import in_order
 from gml.model.em.climbing import Collapsed
 from gml.model.em.number_blocks import Block, HoleClass
@@ -337,14 +337,8 @@ def _by_config(
 ) -> list[tuple[int, NDArray[np.int64]]]:
     if n_configs == 1:
         return [(0, rows)]
-    order = np.argsort(at, kind="stable")
-    used = np.unique(at)
-    starts = np.searchsorted(at[order], used)
-    ends = [*starts[1:].tolist(), len(at)][: len(used)]
-    return [
-        (int(config), rows[order[start:end]])
-        for config, start, end in zip(used.tolist(), starts.tolist(), ends, strict=True)
-    ]
+    groups = rows_by_group(at, n_configs)
+    return [(config, rows[own]) for config, own in enumerate(groups) if len(own)]
 
 
 def _cross(z: Array, weights: Array) -> Array:
