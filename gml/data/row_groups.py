@@ -45,7 +45,7 @@ def equal_cells(
     columns: Sequence[NDArray[Any]], weights: NDArray[np.int64] | None = None
 ) -> EqualRows:
     """Group the rows of columns likewise."""
-    rows = row_bytes([comparable(column) for column in columns])
+    rows = _comparable_bytes(columns)
     reporter().status(f"looking for equal rows: {len(rows):,}")
     groups = kernel.active().group_rows(rows, len(rows))
     reporter().status(None)
@@ -113,6 +113,16 @@ def row_bytes(columns: Sequence[NDArray[Any]]) -> NDArray[np.uint8]:
         size = column.dtype.itemsize
         rows[:, at : at + size] = np.ascontiguousarray(column).view(np.uint8).reshape(-1, size)
         at += size
+    return rows
+
+
+def _comparable_bytes(columns: Sequence[NDArray[Any]]) -> NDArray[np.uint8]:
+    """Rows as bytes that are equal where rows are, made in parts."""
+    n_rows = len(columns[0]) if columns else 0
+    width = sum(column.dtype.itemsize for column in columns)
+    rows = np.empty((n_rows, width), dtype=np.uint8)
+    for part in row_parts(n_rows):
+        rows[part] = row_bytes([comparable(column[part]) for column in columns])
     return rows
 
 

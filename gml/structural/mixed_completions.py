@@ -116,7 +116,7 @@ class _Rows:
         self._number_columns = np.flatnonzero(is_number)
         self._label_columns = np.flatnonzero(~is_number)
         self._parts: dict[int, list[_Part]] = {}
-        self._left_out = np.zeros(len(counts), dtype=bool)
+        self._left_out: frozenset[int] = frozenset()
 
     def _read(
         self,
@@ -143,9 +143,9 @@ class _Rows:
             most_configs=_MOST_STATES,
             max_memory=budget,
         )
-        self._left_out = expectation.work.left_out
+        self._left_out = frozenset(expectation.left_out.tolist())
         room = 0
-        for block in expectation.work.blocks:
+        for block in expectation.blocks:
             check_stopped()
             room += self._add(block, expectation, self._at)
             require_memory(room, budget, "the states of what rows lack")
@@ -167,7 +167,7 @@ class _Rows:
         holes = _holes(block, filled)
         size = 0
         for k, row in enumerate(block.rows.tolist()):
-            if self._left_out[row]:
+            if row in self._left_out:
                 continue
             kept, own = self._kept(shares[k])
             numbers, means, factors = holes.get(k, _NO_NUMBERS)
@@ -204,7 +204,7 @@ class _Rows:
     ) -> CompletedRow:
         """Complete a row; what draws rows by elimination knows them by where they stood."""
         row = int(self._order[at])
-        if self._left_out[at]:
+        if at in self._left_out:
             holes = np.flatnonzero(np.isnan(self._cells[at]))
             values, shares = by_elimination(row, holes)
             cells = np.repeat(self._cells[at][None], len(values), axis=0)
