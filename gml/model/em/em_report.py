@@ -32,7 +32,7 @@ class EmSettings:
     enough: float | None = None
     """With one start: the share of the objective that may be left to gain; None: nothing."""
     start: BayesNet | None = None
-    """Tables of the same graph to begin with, all positive; regressions have their own start."""
+    """A model of the same graph to begin with, instead of the first start: what is 0 stays 0."""
 
     def __post_init__(self) -> None:
         for name, value in (("em_restarts", self.restarts), ("em_steps", self.most_steps)):
