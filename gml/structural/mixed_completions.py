@@ -27,21 +27,18 @@ from gml.model.em.number_blocks import Block
 from gml.model.em.number_expectations import Expectation, Filled, log_weights
 from gml.model.em.number_families import Families, Parameters
 from gml.model.em.number_network import parameters_of
-from gml.model.em.number_rows import MISSING, NumberRows, number_rows
+from gml.model.em.number_rows import MISSING, number_rows
 from gml.model.network import Network
-from gml.model.regression_rows import order_of_rows
 from gml.progress import reporter
 from gml.resources import budget_in_force, require_memory
 from gml.stopping import check_stopped
+from gml.structural.row_draws import Points
 
 Array = NDArray[np.float64]
 
 _NEGLIGIBLE = 1e-9
 # Beyond this many states, what a row lacks together is drawn by eliminating nodes.
 _MOST_STATES = 1 << 14
-
-Points = tuple[Array, Array]
-"""Values of what is missing, points × nodes, and the weights of the points, which add up to 1."""
 
 
 class CompletedRow(NamedTuple):
@@ -104,10 +101,11 @@ class _Rows:
             v.name: np.where(missing_mask(column), np.nan, column.astype(np.float64))
             for v, column in zip(variables, columns, strict=True)
         }
-        # The order that `number_rows` has them in, so that its rows are these.
-        self._order = order_of_rows(values)
+        table = Dataset(tuple(variables), tuple(columns), counts)
+        self._data = number_rows([v.name for v in variables], table)
+        assert self._data.places is not None
+        self._order = self._data.places
         self._cells = np.column_stack([values[v.name][self._order] for v in variables])
-        self._data = self._read(variables, columns, counts)
         self._families = Families.of(net.graph, self._data)
         self._at = parameters_of(net, self._families, self._data)
         self._most_points = most_points
@@ -117,16 +115,6 @@ class _Rows:
         self._label_columns = np.flatnonzero(~is_number)
         self._parts: dict[int, list[_Part]] = {}
         self._left_out: frozenset[int] = frozenset()
-
-    def _read(
-        self,
-        variables: Sequence[Variable],
-        columns: Sequence[NDArray[Any]],
-        counts: NDArray[np.int64],
-    ) -> NumberRows:
-        ordered = tuple(column[self._order] for column in columns)
-        table = Dataset(tuple(variables), ordered, counts[self._order])
-        return number_rows([v.name for v in variables], table)
 
     def incomplete(self) -> NDArray[np.int64]:
         """The rows that lack something."""
