@@ -17,7 +17,7 @@ from gml.kernel.blas import one_blas_thread
 from gml.model.bayesnet import BayesNet
 from gml.model.conditional_fit import SPARE_ROWS, NoEstimate, too_few_rows
 from gml.model.em.climbing import Climb, Climbs, Collapsed, climb_from
-from gml.model.em.em_report import EmFit, EmReport, EmSettings, warn_of_left_out
+from gml.model.em.em_report import EmFit, EmReport, EmSettings, refuse_silent, warn_of_left_out
 from gml.model.em.normal import normal_em
 from gml.model.em.number_expectations import Expectation, available_sums
 from gml.model.em.number_families import Families, NumberFamily
@@ -145,11 +145,8 @@ def _require_values(data: NumberRows, *, has_prior: bool) -> None:
         for k, variable in enumerate(data.labels)
         if k not in data.hidden and not (data.codes[:, k] != MISSING).any()
     ]
-    if silent and not has_prior:
-        raise DataError(
-            f"column {listing(silent)} has no value in any row: leave it out of the data and name "
-            f"it with {parameter('hidden')}, or give it a prior ({parameter('method', 'bayes')})"
-        )
+    if not has_prior:
+        refuse_silent(silent)
 
 
 def _require_room(families: Families, max_memory: int | None) -> None:
