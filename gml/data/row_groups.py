@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,8 @@ from gml.stopping import check_stopped
 
 # Rows among which equal ones are looked for at a time.
 _PART_ROWS = 1 << 17
+# Rows of which something is worked out at a time.
+_LOOKED_AT = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ def equal_cells(
     columns: Sequence[NDArray[Any]], weights: NDArray[np.int64] | None = None
 ) -> EqualRows:
     """Group the rows of columns likewise."""
-    rows = row_bytes([comparable(column) for column in columns])
+    rows = _comparable_bytes(columns)
     reporter().status(f"looking for equal rows: {len(rows):,}")
     groups = kernel.active().group_rows(rows, len(rows))
     reporter().status(None)
@@ -114,6 +116,16 @@ def row_bytes(columns: Sequence[NDArray[Any]]) -> NDArray[np.uint8]:
     return rows
 
 
+def _comparable_bytes(columns: Sequence[NDArray[Any]]) -> NDArray[np.uint8]:
+    """Rows as bytes that are equal where rows are, made in parts."""
+    n_rows = len(columns[0]) if columns else 0
+    width = sum(column.dtype.itemsize for column in columns)
+    rows = np.empty((n_rows, width), dtype=np.uint8)
+    for part in row_parts(n_rows):
+        rows[part] = row_bytes([comparable(column[part]) for column in columns])
+    return rows
+
+
 def configurations_at(
     sizes: Sequence[int], codes: Sequence[NDArray[Any]], n_rows: int
 ) -> NDArray[np.int64]:
@@ -147,9 +159,14 @@ def group_sums(
     return sums
 
 
+def place_type(n: int) -> type[np.int16] | type[np.int32] | type[np.int64]:
+    """A small type that holds the positions of n things, of which there may be one per row."""
+    return np.int16 if n < 1 << 15 else np.int32 if n < 1 << 31 else np.int64
+
+
 def distinct_patterns(
     flags: NDArray[np.bool_],
-) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+) -> tuple[NDArray[np.bool_], NDArray[np.signedinteger[Any]]]:
     """The different rows of a matrix of flags, and which of them each row is.
 
     Examples
@@ -158,12 +175,56 @@ def distinct_patterns(
     >>> patterns[of_row].tolist()
     [[True], [False], [True]]
     """
-    if flags.shape[1] == 0:
-        return flags[:1], np.zeros(len(flags), dtype=np.int64)
+    n_rows, width = flags.shape
+    if width == 0:
+        return flags[:1], np.zeros(n_rows, dtype=np.int16)
     packed = np.packbits(flags, axis=1)
+    if width > 16:
+        return _sorted_patterns(flags, packed)
+    keys = packed[:, 0] if width <= 8 else packed.view("<u2")[:, 0]
+    # Few keys are possible, so that the rows need not be sorted.
+    there = np.zeros(1 << (8 * packed.shape[1]), dtype=bool)
+    for part in row_parts(n_rows):
+        there[keys[part]] = True
+    used = np.flatnonzero(there)
+    place = np.zeros(len(there), dtype=place_type(len(used)))
+    place[used] = np.arange(len(used))
+    of_row = np.empty(n_rows, dtype=place.dtype)
+    for part in row_parts(n_rows):
+        of_row[part] = place[keys[part]]
+    shown = used.astype(keys.dtype)[:, None].view(np.uint8)
+    return np.unpackbits(shown, axis=1, count=width).astype(bool), of_row
+
+
+def _sorted_patterns(
+    flags: NDArray[np.bool_], packed: NDArray[np.uint8]
+) -> tuple[NDArray[np.bool_], NDArray[np.signedinteger[Any]]]:
     wide = np.zeros((len(flags), -(-packed.shape[1] // 8) * 8), dtype=np.uint8)
     wide[:, : packed.shape[1]] = packed
     words = wide.view(np.uint64)
     keys = words[:, 0] if words.shape[1] == 1 else words
     _, first, of_row = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    return flags[first], of_row.reshape(-1).astype(np.int64)
+    return flags[first], of_row.reshape(-1).astype(place_type(len(first)))
+
+
+def row_parts(n_rows: int) -> Iterator[slice]:
+    """Rows in parts: what is made of one at a time takes no memory beside the rows."""
+    for start in range(0, n_rows, _LOOKED_AT):
+        yield slice(start, min(start + _LOOKED_AT, n_rows))
+
+
+def rows_by_group(
+    of_row: NDArray[np.integer[Any]], n_groups: int
+) -> list[NDArray[np.signedinteger[Any]]]:
+    """The rows of each group in their order, given the group of each row.
+
+    Examples
+    --------
+    >>> [rows.tolist() for rows in rows_by_group(np.array([2, 0, 2]), 3)]
+    [[1], [], [0, 2]]
+    """
+    order: NDArray[np.signedinteger[Any]] = np.argsort(of_row, kind="stable")
+    if len(of_row) < 1 << 31:
+        order = order.astype(np.int32)
+    ends = np.cumsum(np.bincount(of_row, minlength=n_groups)).tolist()
+    return [order[start:end] for start, end in zip([0, *ends], ends, strict=False)]

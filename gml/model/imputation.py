@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.resampling import distinct_codes
-from gml.data.row_groups import distinct_patterns
+from gml.data.row_groups import distinct_patterns, rows_by_group
 from gml.errors import require_one_of
 from gml.model.gaussian import means_of_rows
 from gml.model.inference import Inference, most_probable
@@ -108,16 +108,15 @@ class Imputer:
                 self._fill_labels(self._labels, found, rows, first_row)
             return found
         patterns, of_row = distinct_patterns(lacking)
-        order = np.argsort(of_row, kind="stable")
-        ends = np.searchsorted(of_row[order], np.arange(len(patterns) + 1))
-        for number, holes in enumerate(patterns):
+        by_pattern = rows_by_group(of_row, len(patterns))
+        for number, (holes, rows) in enumerate(zip(patterns, by_pattern, strict=True)):
             if holes.any():
                 check_stopped()
-                rows = order[ends[number] : ends[number + 1]]
+                own = rows.astype(np.int64)
                 if self._labels is not None:
-                    self._fill_labels(self._labels, found, rows, first_row)
+                    self._fill_labels(self._labels, found, own, first_row)
                 else:
-                    self._fill_numbers(found, rows, np.flatnonzero(holes).tolist(), first_row)
+                    self._fill_numbers(found, own, np.flatnonzero(holes).tolist(), first_row)
                 reporter().advance("patterns of holes", number + 1, len(patterns))
         return found
 

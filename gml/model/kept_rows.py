@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +16,11 @@ from gml.errors import CannotAnswer
 from gml.model.network import CPT, Cpd
 from gml.model.regression_rows import (
     FitShare,
-    FittedRows,
     RegressionRows,
     Vector,
     errors_under,
     fitted_rows,
-    order_of_rows,
+    order_by_content,
     regression_rows,
 )
 from gml.model.regressions import LinearGaussian, NumberCpd
@@ -31,8 +30,8 @@ from gml.resources import require_memory
 
 # Rows that count several times are written out as far as this.
 _MOST_REPEATED = 1 << 24
-# The columns of a regression as they are, centred, scaled twice, orthogonalised, and weighted.
-_COPIES_OF_REGRESSION = 6
+# The columns of a regression as they are, scaled, and orthogonalised.
+_COPIES_OF_REGRESSION = 3
 # Keys and the order of rows; errors, leverages, and sorted columns.
 _OTHER_ARRAYS = 8
 
@@ -70,28 +69,24 @@ def with_rows(
         )
         return tuple(cpds)
     used = [cpd.variable for cpd in cpds] + [parent for cpd in numbers for parent in cpd.parents]
-    columns = _columns(used, rows)
-    order = order_of_rows(columns)
-    columns = {name: column[order] for name, column in columns.items()}
-    complete = not any(np.isnan(column).any() for column in columns.values())
+    columns = _Columns(used, rows)
     parts = {cpd.variable.name: _parts(cpd, columns) for cpd in numbers}
-    shared = complete and all(_has_enough(part.line) for some in parts.values() for part in some)
-    total = np.zeros(len(order))
+    shared = columns.complete and all(
+        _has_enough(part.line) for some in parts.values() for part in some
+    )
     kept: dict[str, dict[int, RegressionRows]] = {name: {} for name in parts}
     densities: dict[str, Vector] = {}
     with np.errstate(all="ignore"):
         for name in sorted(parts):
-            own = np.zeros(len(order))
+            if shared:
+                densities[name] = np.zeros(columns.n)
             for part in filter(lambda part: _has_enough(part.line), parts[name]):
-                parents, child, fitted = _at_rows(part.line, columns, part.rows, complete)
-                slopes = [part.line.coefficients[k] for k in _by_name(part.line)]
-                errors = errors_under(part.line.intercept, slopes, part.line.sd, parents, child)
-                kept[name][part.place] = regression_rows(parents, child, fitted, errors)
-                if shared:
-                    own[part.rows] = fitted.log_densities()
-            densities[name] = own
-            total += own
+                found = _kept_of(part, columns, densities.get(name))
+                kept[name][part.place] = found
         if shared:
+            total = np.zeros(columns.n)
+            for own in densities.values():
+                total += own
             total -= np.mean(total)
             for name, own in densities.items():
                 away = (own - np.mean(own)) * total
@@ -105,9 +100,9 @@ def with_rows(
 
 
 def _require_room(cpds: Sequence[Cpd], numbers: Sequence[NumberCpd], n_rows: int) -> None:
-    """Refuse what would not fit: all columns twice, densities, and one regression at its rows."""
+    """Refuse what would not fit: densities, and one regression at its rows."""
     members = max(1 + len(cpd.number_parents) for cpd in numbers)
-    arrays = 2 * len(cpds) + len(numbers) + _COPIES_OF_REGRESSION * members + _OTHER_ARRAYS
+    arrays = len(numbers) + _COPIES_OF_REGRESSION * members + _OTHER_ARRAYS
     require_memory(8 * n_rows * arrays, None, "what a model keeps of the rows of its regressions")
 
 
@@ -116,13 +111,39 @@ class _Part(NamedTuple):
 
     line: LinearGaussian
     place: int
-    rows: NDArray[np.int64]
+    rows: NDArray[np.signedinteger[Any]] | slice
 
 
-def _parts(cpd: NumberCpd, columns: Mapping[str, Vector]) -> list[_Part]:
+class _Columns:
+    """Columns by name, in an order of rows that is their content's; labels as their codes.
+
+    A row that counts several times is repeated. A column is copied when it is asked for.
+    """
+
+    def __init__(self, variables: Sequence[Variable], rows: Dataset) -> None:
+        self._rows = rows
+        self._place: NDArray[np.signedinteger[Any]] | None = None
+        if rows.weights is not None:
+            self._place = np.repeat(np.arange(rows.n_rows), rows.weights)
+        order = order_by_content([variable.name for variable in variables], self.__getitem__)
+        self._place = order if self._place is None else self._place[order]
+        self.n = len(order)
+        self.complete = not any(np.isnan(self[variable.name]).any() for variable in variables)
+
+    def __getitem__(self, name: str) -> Vector:
+        j = self._rows.index(name)
+        column = self._rows.columns[j]
+        if self._place is not None:
+            column = column[self._place]
+        if self._rows.variables[j].is_continuous:
+            return column
+        return np.where(missing_mask(column), np.nan, column.astype(np.float64))
+
+
+def _parts(cpd: NumberCpd, columns: _Columns) -> list[_Part]:
     """The regressions of a node that rows are behind, with these rows, in order."""
     if not cpd.label_parents:
-        return [_Part(cpd.regressions[0], 0, np.arange(len(columns[cpd.variable.name])))]
+        return [_Part(cpd.regressions[0], 0, slice(None))]
     sizes = [len(parent.levels or ()) for parent in cpd.label_parents]
     codes = [columns[parent.name] for parent in cpd.label_parents]
     at = configurations_at(sizes, codes, len(codes[0]))
@@ -137,35 +158,35 @@ def _has_enough(cpd: LinearGaussian) -> bool:
     return (cpd.n or 0) > len(cpd.parents) + 2
 
 
-def _columns(variables: Sequence[Variable], rows: Dataset) -> dict[str, Vector]:
-    """The columns by name, labels as their codes; a row that counts several times is repeated."""
-    found = {}
-    for variable in variables:
-        column = rows.columns[rows.index(variable.name)]
-        if not variable.is_continuous:
-            column = np.where(missing_mask(column), np.nan, column.astype(np.float64))
-        found[variable.name] = column if rows.weights is None else np.repeat(column, rows.weights)
-    return found
-
-
 def _by_name(cpd: LinearGaussian) -> list[int]:
     """The positions of the parents, in the order of their names."""
     found: list[int] = NameOrder([parent.name for parent in cpd.parents]).positions.tolist()
     return found
 
 
-def _at_rows(
-    cpd: LinearGaussian, columns: dict[str, Vector], rows: NDArray[np.int64], complete: bool
-) -> tuple[list[Vector], Vector, FittedRows]:
-    """The parents in the order of their names, the variable, and the regression at their rows."""
-    order = _by_name(cpd)
-    names = [*(cpd.parents[k].name for k in order), cpd.variable.name]
-    members = [columns[name][rows] for name in names]
-    if not complete:
-        seen = ~np.logical_or.reduce([np.isnan(column) for column in members])
-        members = [column[seen] for column in members]
-    slopes = [cpd.coefficients[k] for k in order]
-    return members[:-1], members[-1], fitted_rows(members[:-1], members[-1], slopes, cpd.sd)
+def _kept_of(part: _Part, columns: _Columns, densities: Vector | None) -> RegressionRows:
+    """What a regression keeps; the ln densities of its rows are written down if they are asked."""
+    line = part.line
+    # In the order of names.
+    order = _by_name(line)
+    slopes = [line.coefficients[k] for k in order]
+    members = _members([line.parents[k].name for k in order] + [line.variable.name], columns, part)
+    parents, child = members[:-1], members[-1]
+    fitted = fitted_rows(parents, child, slopes, line.sd)
+    if densities is not None:
+        densities[part.rows] = fitted.log_densities()
+    errors = errors_under(line.intercept, slopes, line.sd, parents, child)
+    return regression_rows(parents, child, fitted, errors)
+
+
+def _members(names: Sequence[str], columns: _Columns, part: _Part) -> list[Vector]:
+    """Columns in the rows of a regression that have them all."""
+    if columns.complete:
+        return [columns[name][part.rows] for name in names]
+    seen = ~np.isnan(columns[names[0]][part.rows])
+    for name in names[1:]:
+        seen &= ~np.isnan(columns[name][part.rows])
+    return [columns[name][part.rows][seen] for name in names]
 
 
 def _with_rows(cpd: NumberCpd, kept: Mapping[int, RegressionRows]) -> NumberCpd:

@@ -15,13 +15,17 @@ on what they hold alone, and columns in that of their names.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.data.row_groups import row_parts
+
 Vector = NDArray[np.float64]
+Places = NDArray[np.signedinteger[Any]]
 
 N_CUTS = 9
 """A column is cut at its deciles, as far as they differ."""
@@ -88,7 +92,7 @@ class RegressionRows:
         )
 
 
-def order_of_rows(columns: Mapping[str, Vector]) -> NDArray[np.int64]:
+def order_of_rows(columns: Mapping[str, Vector]) -> Places:
     """An order of rows that depends on what they hold, not on where they stand.
 
     Examples
@@ -99,21 +103,34 @@ def order_of_rows(columns: Mapping[str, Vector]) -> NDArray[np.int64]:
     >>> (columns["a"][one] == turned["a"][other]).all()
     np.True_
     """
-    names = sorted(columns)
-    mixed = np.zeros(len(columns[names[0]]), dtype=np.uint64)
-    for name in names:
-        column = np.where(np.isnan(columns[name]), np.nan, columns[name] + 0.0)
-        mixed = (mixed ^ column.view(np.uint64)) * _MIX
+    return order_by_content(columns, columns.__getitem__)
+
+
+def order_by_content(names: Iterable[str], column_of: Callable[[str], Vector]) -> Places:
+    """The same of columns that are asked for one by one, so that no two need be there at a time."""
+    mixed: NDArray[np.uint64] | None = None
+    for name in sorted(names):
+        # One zero and one NaN.
+        column = column_of(name) + 0.0
+        column[np.isnan(column)] = np.nan
+        if mixed is None:
+            mixed = np.zeros(len(column), dtype=np.uint64)
+        mixed ^= column.view(np.uint64)
+        mixed *= _MIX
         mixed ^= mixed >> np.uint64(29)
-    order: NDArray[np.int64] = np.argsort(mixed, kind="stable")
-    return order
+        del column
+    assert mixed is not None
+    order: Places = np.argsort(mixed, kind="stable")
+    return order.astype(np.int32) if len(order) < 1 << 31 else order
 
 
 def mean_products(left: Vector, right: Vector, weights: Vector | None = None) -> Vector:
     """The average over rows of the products of columns, in one order of summation."""
-    scaled = left if weights is None else left * weights[:, None]
-    found: Vector = np.einsum("ni,nj->ij", scaled, right) / len(left)
-    return found
+    found: Vector = np.zeros((left.shape[1], right.shape[1]))
+    for part in row_parts(len(left)):
+        scaled = left[part] if weights is None else left[part] * weights[part, None]
+        found += np.einsum("ni,nj->ij", scaled, right[part])
+    return found / len(left)
 
 
 @dataclass(frozen=True)
@@ -140,6 +157,27 @@ def orthogonalised(design: Vector) -> Orthogonal:
 
     Loops over terms in one order, so that neither threads nor a library of linear algebra show.
     """
+    turned = _turned(design)
+    square = turned.triangle[:, turned.kept]
+    terms: Vector = np.linalg.solve(square, turned.triangle).astype(np.float64)
+    return Orthogonal(np.column_stack(turned.basis), square, terms, turned.kept)
+
+
+def leverages(design: Vector) -> Vector:
+    """How much each row determines its own prediction, short of 1."""
+    found = np.zeros(len(design))
+    for column in _turned(design).basis:
+        found += column**2
+    return np.minimum(found, _MOST_LEVERAGE, out=found)
+
+
+class _Turned(NamedTuple):
+    basis: list[Vector]
+    triangle: Vector
+    kept: tuple[int, ...]
+
+
+def _turned(design: Vector) -> _Turned:
     basis: list[Vector] = []
     shares: list[list[float]] = []
     kept = []
@@ -162,9 +200,7 @@ def orthogonalised(design: Vector) -> Orthogonal:
     triangle = np.zeros((size, design.shape[1]))
     for k, share in enumerate(shares):
         triangle[: len(share), k] = share
-    square = triangle[:, kept]
-    terms: Vector = np.linalg.solve(square, triangle).astype(np.float64)
-    return Orthogonal(np.column_stack(basis), square, terms, tuple(kept))
+    return _Turned(basis, triangle, tuple(kept))
 
 
 @dataclass(frozen=True)
@@ -189,15 +225,16 @@ def fitted_rows(
     parents: Sequence[Vector], child: Vector, coefficients: Sequence[float], sd: float
 ) -> FittedRows:
     """Evaluate a least-squares regression at the rows that it was fitted on."""
-    centred = [column - _mean(column) for column in (*parents, child)]
-    errors = centred[-1].copy()
-    for column, coefficient in zip(centred[:-1], coefficients, strict=True):
-        errors -= coefficient * column
-    spreads = [_spread(column) for column in centred[:-1]]
-    design = np.column_stack(
-        [np.ones(len(child)), *(c / s for c, s in zip(centred[:-1], spreads, strict=True))]
-    )
-    return FittedRows(design, errors / sd, orthogonalised(design).leverage, sd)
+    # By terms, as these are worked on one by one.
+    design = np.ones((len(parents) + 1, len(child))).T
+    errors = child - _mean(child)
+    for k, (column, coefficient) in enumerate(zip(parents, coefficients, strict=True), start=1):
+        centred = column - _mean(column)
+        design[:, k] = centred / _spread(centred)
+        centred *= coefficient
+        errors -= centred
+    errors /= sd
+    return FittedRows(design, errors, leverages(design), sd)
 
 
 def errors_under(
@@ -224,15 +261,22 @@ def regression_rows(
     columns = (*parents, child)
     means = tuple(_mean(column) for column in columns)
     sds = tuple(_spread(c - m) for c, m in zip(columns, means, strict=True))
-    scaled = np.column_stack([(c - m) / s for c, m, s in zip(columns, means, sds, strict=True)])
+    products = np.zeros((len(columns), len(columns)))
+    for part in row_parts(len(child)):
+        scaled = np.column_stack(
+            [(c[part] - m) / s for c, m, s in zip(columns, means, sds, strict=True)]
+        )
+        products += np.einsum("ni,nj->ij", scaled, scaled)
     at = fitted.errors / (1 - fitted.leverage)
-    meat = mean_products(fitted.design, fitted.design, at**2)
+    at *= at
+    meat = mean_products(fitted.design, fitted.design, at)
+    del at
     ordered, ordered_errors = np.sort(child), np.sort(errors if parents else errors[:0])
     cuts, error_cuts = cut_points(ordered), error_cut_points(ordered_errors)
     return RegressionRows(
         means,
         sds,
-        _rows(mean_products(scaled, scaled)),
+        _rows(products / len(child)),
         _rows(meat),
         float(np.mean(fitted.errors**4)),
         cuts,

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.data.row_groups import rows_by_group
 from gml.model.inference import FillingPlan, Inference, PosteriorStep
 from gml.model.row_draws import RowDraws
 from gml.model.table_elimination import shares_of
@@ -106,11 +107,10 @@ class TableFilling:
     ) -> Positions:
         """Draws of all columns, for rows that are some of `codes`, by their numbers."""
         draws = RowDraws(self._nodes, seed, numbers)
-        order = np.argsort(of_row, kind="stable")
-        ends = np.searchsorted(of_row[order], np.arange(len(codes) + 1))
+        by_codes = rows_by_group(of_row, len(codes))
         found = codes[of_row]
         for some, steps in self._steps(codes):
-            rows = order[ends[some.start] : ends[some.stop]]
+            rows = np.concatenate(by_codes[some]).astype(np.int64)
             own = of_row[rows] - some.start
             levels: dict[int, Positions] = {}
             for node, parents, table in steps:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -109,7 +109,7 @@ def training_of(rows: Dataset | None) -> Training | None:
     """
     if rows is None or rows.unit != 1 or rows.n == 0:
         return None
-    numbers = {name: found.summary() for name, found in numbers_in(rows).items()}
+    numbers = {name: found.summary() for name, found in _each_in(rows)}
     uncut = None if rows.origin is None else rows.origin.repeats
     return Training(numbers, _repeats(rows, numbers), None if uncut is None else Repeats(uncut))
 
@@ -155,10 +155,16 @@ def _repeats(rows: Dataset, numbers: Mapping[str, NumberSummary]) -> Repeats:
 
 def numbers_in(rows: Dataset) -> dict[str, NumberValues]:
     """The values of columns that hold numbers, or held some before they were cut."""
-    found = {}
+    return dict(_each_in(rows))
+
+
+def _each_in(rows: Dataset) -> Iterator[tuple[str, NumberValues]]:
+    """The same one by one, as a column may have as many values as rows."""
     for variable, column in zip(rows.variables, rows.columns, strict=True):
+        found: NumberValues | None = None
         if variable.is_continuous:
-            found[variable.name] = NumberValues.of(column, rows.weights)
-        elif rows.origin is not None and variable.name in rows.origin.numbers:
-            found[variable.name] = rows.origin.numbers[variable.name]
-    return {name: values for name, values in found.items() if len(values.values)}
+            found = NumberValues.of(column, rows.weights)
+        elif rows.origin is not None:
+            found = rows.origin.numbers.get(variable.name)
+        if found is not None and len(found.values):
+            yield variable.name, found

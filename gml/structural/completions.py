@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from gml import kernel
 from gml.data.dataset import Dataset, Variable, code_type, fractional_weights, missing_mask
 from gml.data.resampling import distinct_cells
+from gml.data.row_groups import distinct_patterns, rows_by_group
 from gml.errors import CannotAnswer
 from gml.kernel.family_layout import DRAWN, IMPOSSIBLE, TOO_LARGE
 from gml.model.em.table_layout import layout_of, table_vector
@@ -231,11 +232,11 @@ class _SigmaPoints:
     ) -> None:
         self._means = np.full(cells.shape, np.nan)
         self._factors: dict[bytes, NDArray[np.float64]] = {}
-        patterns, of_row = np.unique(gaps, axis=0, return_inverse=True)
-        for number, pattern in enumerate(patterns):
+        patterns, of_row = distinct_patterns(gaps)
+        by_pattern = rows_by_group(of_row, len(patterns))
+        for pattern, rows in zip(patterns, by_pattern, strict=True):
             if not pattern.any():
                 continue
-            rows = np.flatnonzero(of_row.reshape(-1) == number)
             holes, known = np.flatnonzero(pattern), np.flatnonzero(~pattern)
             targets = [names[k] for k in holes.tolist()]
             observed = [names[k] for k in known.tolist()]

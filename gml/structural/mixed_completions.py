@@ -27,21 +27,18 @@ from gml.model.em.number_blocks import Block
 from gml.model.em.number_expectations import Expectation, Filled, log_weights
 from gml.model.em.number_families import Families, Parameters
 from gml.model.em.number_network import parameters_of
-from gml.model.em.number_rows import MISSING, NumberRows, number_rows
+from gml.model.em.number_rows import MISSING, number_rows
 from gml.model.network import Network
-from gml.model.regression_rows import order_of_rows
 from gml.progress import reporter
 from gml.resources import budget_in_force, require_memory
 from gml.stopping import check_stopped
+from gml.structural.row_draws import Points
 
 Array = NDArray[np.float64]
 
 _NEGLIGIBLE = 1e-9
 # Beyond this many states, what a row lacks together is drawn by eliminating nodes.
 _MOST_STATES = 1 << 14
-
-Points = tuple[Array, Array]
-"""Values of what is missing, points × nodes, and the weights of the points, which add up to 1."""
 
 
 class CompletedRow(NamedTuple):
@@ -104,10 +101,11 @@ class _Rows:
             v.name: np.where(missing_mask(column), np.nan, column.astype(np.float64))
             for v, column in zip(variables, columns, strict=True)
         }
-        # The order that `number_rows` has them in, so that its rows are these.
-        self._order = order_of_rows(values)
+        table = Dataset(tuple(variables), tuple(columns), counts)
+        self._data = number_rows([v.name for v in variables], table)
+        assert self._data.places is not None
+        self._order = self._data.places
         self._cells = np.column_stack([values[v.name][self._order] for v in variables])
-        self._data = self._read(variables, columns, counts)
         self._families = Families.of(net.graph, self._data)
         self._at = parameters_of(net, self._families, self._data)
         self._most_points = most_points
@@ -116,17 +114,7 @@ class _Rows:
         self._number_columns = np.flatnonzero(is_number)
         self._label_columns = np.flatnonzero(~is_number)
         self._parts: dict[int, list[_Part]] = {}
-        self._left_out = np.zeros(len(counts), dtype=bool)
-
-    def _read(
-        self,
-        variables: Sequence[Variable],
-        columns: Sequence[NDArray[Any]],
-        counts: NDArray[np.int64],
-    ) -> NumberRows:
-        ordered = tuple(column[self._order] for column in columns)
-        table = Dataset(tuple(variables), ordered, counts[self._order])
-        return number_rows([v.name for v in variables], table)
+        self._left_out: frozenset[int] = frozenset()
 
     def incomplete(self) -> NDArray[np.int64]:
         """The rows that lack something."""
@@ -143,9 +131,9 @@ class _Rows:
             most_configs=_MOST_STATES,
             max_memory=budget,
         )
-        self._left_out = expectation.work.left_out
+        self._left_out = frozenset(expectation.left_out.tolist())
         room = 0
-        for block in expectation.work.blocks:
+        for block in expectation.blocks:
             check_stopped()
             room += self._add(block, expectation, self._at)
             require_memory(room, budget, "the states of what rows lack")
@@ -167,7 +155,7 @@ class _Rows:
         holes = _holes(block, filled)
         size = 0
         for k, row in enumerate(block.rows.tolist()):
-            if self._left_out[row]:
+            if row in self._left_out:
                 continue
             kept, own = self._kept(shares[k])
             numbers, means, factors = holes.get(k, _NO_NUMBERS)
@@ -204,7 +192,7 @@ class _Rows:
     ) -> CompletedRow:
         """Complete a row; what draws rows by elimination knows them by where they stood."""
         row = int(self._order[at])
-        if self._left_out[at]:
+        if at in self._left_out:
             holes = np.flatnonzero(np.isnan(self._cells[at]))
             values, shares = by_elimination(row, holes)
             cells = np.repeat(self._cells[at][None], len(values), axis=0)

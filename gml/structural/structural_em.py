@@ -3,16 +3,17 @@
 Friedman (1997, "Learning belief networks in the presence of missing values and hidden variables",
 ICML): complete the rows by the model so far (completions.py), learn a graph from the expected
 counts, fit it to the incomplete rows by EM, and go on until the graph stays the same. What is
-maximised is the score of the observed data: a graph is taken only if this rises, by more than
-2⁻²⁰ nats, and the last one that did is the answer. So where completions are draws, a bad draw costs
-a round at the most. What a round takes is the height of EM's climb, not its last digits: a climb
-begins with the tables of the completed rows, which are Friedman's M-step and never lower the score,
-and ends when less than 1e-7 of the likelihood is left to gain. Scores that are less than a nat
-apart after that, of one round and the next or of two starts, are climbed to the end, as is the
-answer: until less than 1e-10 is left, by Aitken's extrapolation. Parameters may be thousands of
-steps from where they would end, but nobody is told of these. (bdeu depends on them: there a climb
-ends where they do, which priors bring near.) A graph that was fitted in the same start, or one
-equivalent to it, is not fitted again: a round that reaches it is the last.
+maximised is the score of the observed data: a graph is taken only if this rises, by more than 2⁻²⁰
+nats, and the last one that did is the answer. So where completions are draws, a bad draw costs a
+round at the most. What a round takes is the height of EM's climb, not its last digits: a climb
+begins with the tables of the completed rows, which are Friedman's M-step and never lower the score
+(where there are numbers, with what rows say that have all of a family), and ends when less than
+1e-7 of the likelihood is left to gain. Scores that are less than a nat apart after that, of one
+round and the next or of two starts, are climbed to the end, as is the answer: until less than 1e-10
+is left, by Aitken's extrapolation. Parameters may be thousands of steps from where they would end,
+but nobody is told of these. (bdeu depends on them: there a climb ends where they do, which priors
+bring near.) A graph that was fitted in the same start, or one equivalent to it, is not fitted
+again: a round that reaches it is the last.
 
 What comes out depends on the model that completes the rows: they speak for what it has, and against
 what it lacks. Let a share c of the rows have both columns of an edge. If the model lacks the edge,

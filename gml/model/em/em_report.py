@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gml.errors import CannotAnswer, UsageError, parameter
+from gml.errors import CannotAnswer, DataError, UsageError, listing, parameter
 from gml.model.bayesnet import BayesNet
 from gml.model.em.climbing import MOST_STEPS, Climbs
 from gml.progress import Deadline, reporter
@@ -32,7 +32,7 @@ class EmSettings:
     enough: float | None = None
     """With one start: the share of the objective that may be left to gain; None: nothing."""
     start: BayesNet | None = None
-    """Tables of the same graph to begin with, all positive; regressions have their own start."""
+    """A model of the same graph to begin with, instead of the first start: what is 0 stays 0."""
 
     def __post_init__(self) -> None:
         for name, value in (("em_restarts", self.restarts), ("em_steps", self.most_steps)):
@@ -111,3 +111,12 @@ class EmFit:
 def warn_of_left_out(error: CannotAnswer) -> None:
     """Say that expected counts are not those of all rows, since these would take too much."""
     reporter().warn(f"expected counts leave out what has nothing seen below it: {error}")
+
+
+def refuse_silent(names: Sequence[str]) -> None:
+    """Refuse labels that were seen in no row, where no prior says anything of them."""
+    if names:
+        raise DataError(
+            f"column {listing(names)} has no value in any row: leave it out of the data and name "
+            f"it with {parameter('hidden')}, or give it a prior ({parameter('method', 'bayes')})"
+        )

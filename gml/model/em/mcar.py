@@ -25,7 +25,7 @@ from gml import kernel
 from gml.data.dataset import Dataset, missing_mask
 from gml.data.missing_patterns import McarTest
 from gml.data.number_summary import numbers_of_labels
-from gml.data.row_groups import distinct_patterns
+from gml.data.row_groups import distinct_patterns, rows_by_group
 from gml.errors import CannotAnswer, DataError, Note, counted, parameter, quote
 from gml.model.em.dependent_columns import dependent_columns
 from gml.model.em.normal import normal_em
@@ -82,11 +82,9 @@ def little_test(dataset: Dataset, *, threads: int = 1) -> McarTest:
         why = dependent_columns(dataset) or f"{error}"
         return McarTest(None, 0, None, None, Note(why))
     patterns, of_row = distinct_patterns(masks)
-    # Rows of a pattern stay in their order.
-    by_pattern = np.argsort(of_row, kind="stable")
-    ends = np.cumsum(np.bincount(of_row, minlength=len(patterns)))[:-1]
+    by_pattern = rows_by_group(of_row, len(patterns))
     statistic, df = 0.0, -len(names)
-    for pattern, rows in zip(patterns, np.split(by_pattern, ends), strict=True):
+    for pattern, rows in zip(patterns, by_pattern, strict=True):
         check_stopped()
         seen = np.flatnonzero(pattern)
         n = float(weights[rows].sum())

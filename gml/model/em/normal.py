@@ -10,21 +10,22 @@ in which nothing was seen says nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import Variable
+from gml.data.row_groups import row_parts
 from gml.errors import CannotAnswer, DataError
 from gml.kernel.blas import one_blas_thread
 from gml.model.em.climbing import MOST_STEPS, Climb, climb
-from gml.model.em.number_expectations import Expectation
+from gml.model.em.number_expectations import Expectation, family_sums
 from gml.model.em.number_families import Families, NumberFamily, Parameters, Regressions
 from gml.model.em.number_maximum import NumberProblem, Priors
 from gml.model.em.number_rows import NumberRows, scaled_columns
-from gml.model.regression_rows import order_of_rows
+from gml.model.regression_rows import order_by_content
 from gml.progress import Deadline
 
 Array = NDArray[np.float64]
@@ -79,8 +80,9 @@ def _fitted(
 ) -> NormalFit:
     given = [f"column {k + 1}" for k in range(table.shape[1])] if names is None else list(names)
     # Ties go by place.
-    order = np.argsort(np.isnan(table).sum(axis=0), kind="stable")
-    rows = _rows(table[:, order], weights, [given[k] for k in order])
+    holes = [int(np.isnan(column).sum()) for column in table.T]
+    order = np.argsort(holes, kind="stable")
+    rows = _rows(table, order.tolist(), weights, [given[k] for k in order])
     families = Families(
         tuple(NumberFamily(k, tuple(range(k)), (), ()) for k in range(len(order))),
         (),
@@ -105,26 +107,40 @@ def _fitted(
     )
 
 
-def _rows(table: Array, weights: NDArray[Any] | None, names: Sequence[str]) -> NumberRows:
-    counts = np.ones(len(table)) if weights is None else np.asarray(weights, dtype=np.float64)
-    some = (counts > 0) & ~np.isnan(table).all(axis=1)
-    table, counts = table[some], counts[some]
-    if not len(table):
+def _rows(
+    table: Array, by_holes: list[int], weights: NDArray[Any] | None, names: Sequence[str]
+) -> NumberRows:
+    """Rows in which something was seen, with columns in some order."""
+    some = ~np.isnan(table).all(axis=1)
+    if weights is not None:
+        some &= np.asarray(weights) > 0
+    kept = np.flatnonzero(some).astype(np.int32)
+    if not len(kept):
         raise CannotAnswer("there are no rows to fit on")
-    order = order_of_rows({str(k): column for k, column in enumerate(table.T.copy())})
-    table, counts = table[order], counts[order]
-    columns = [table[:, k] for k in range(table.shape[1])]
-    empty = [name for name, column in zip(names, columns, strict=True) if np.isnan(column).all()]
+    columns = {str(k): table[:, j] for k, j in enumerate(by_holes)}
+    empty = [
+        name
+        for name, column in zip(names, columns.values(), strict=True)
+        if np.isnan(column[kept]).all()
+    ]
     if empty:
         raise DataError(f"no values in column {empty[0]!r}")
-    scaled = scaled_columns(columns, counts, names)
+    places = kept[order_by_content(columns, lambda name: columns[name][kept])]
+    if weights is None:
+        counts = np.broadcast_to(np.float64(1.0), len(kept))
+    else:
+        counts = np.asarray(weights)[places].astype(np.float64)
+    z = np.empty((len(kept), len(by_holes)))
+    for part in row_parts(len(z)):
+        z[part] = table[places[part][:, None], by_holes]
+    scaled = scaled_columns(z, counts, names)
     return NumberRows(
         tuple(Variable(name, None) for name in names),
         (),
         frozenset(),
-        scaled.z,
+        z,
         scaled.seen,
-        np.zeros((len(table), 0), dtype=np.int64),
+        np.zeros((len(z), 0), dtype=np.int8),
         counts,
         scaled.shifts,
         scaled.scales,
@@ -133,12 +149,14 @@ def _rows(table: Array, weights: NDArray[Any] | None, names: Sequence[str]) -> N
 
 def _start(rows: NumberRows, families: Families) -> list[Regressions]:
     """Mean and variance of each column, where it was seen; none of the columns correlated."""
+    alone = replace(
+        families, numbers=tuple(NumberFamily(f.child, (), (), ()) for f in families.numbers)
+    )
+    sums = family_sums(alone, rows, rows.seen.T, ()).products
     found = []
-    for k, family in enumerate(families.numbers):
-        weights = rows.weights * rows.seen[:, k]
-        n = float(np.sum(weights))
-        mean = float(np.sum(weights * rows.z[:, k])) / n
-        variance = float(np.sum(weights * (rows.z[:, k] - mean) ** 2)) / n
+    for family, (products,) in zip(families.numbers, sums, strict=True):
+        mean = products[0, 1] / products[0, 0]
+        variance = products[1, 1] / products[0, 0] - mean**2
         terms = np.zeros((1, family.n_terms))
         terms[0, 0] = mean
         found.append(Regressions(terms, np.array([0.5 * np.log(variance)])))

@@ -10,18 +10,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.data.row_groups import configurations_at, distinct_patterns
+from gml.data.row_groups import configurations_at, distinct_patterns, place_type, rows_by_group
 from gml.errors import listing
 from gml.model.em.number_families import Families
 from gml.model.em.number_rows import NumberRows
 from gml.resources import require_memory
 
 Positions = NDArray[np.int64]
+Places = NDArray[np.signedinteger[Any]]
+"""Those of rows, in as few bytes as hold them."""
 
 # Figures that a block may take at a time, and rows.
 _BLOCK_CELLS = 1 << 20
@@ -45,17 +47,17 @@ class Touched(NamedTuple):
 class HoleClass(NamedTuple):
     """Rows of a block that lack equally many of its numbers."""
 
-    rows: Positions
+    rows: Places
     patterns: Positions
     """Which numbers they may lack: patterns × numbers of holes, as columns of the block."""
-    of_row: Positions
+    of_row: Places
     """The pattern of each of the rows."""
 
 
 class Block(NamedTuple):
     """Rows of a group, and what is to be worked out for them."""
 
-    rows: Positions
+    rows: Places
     columns: Positions
     """The numbers that occur."""
     families: tuple[int, ...]
@@ -80,7 +82,7 @@ class Blocks:
         self._rows = rows
         self._sizes = [family.n_levels for family in families.labels]
 
-    def of(self, touched: Touched, rows: Positions, max_memory: int | None) -> Iterator[Block]:
+    def of(self, touched: Touched, rows: Places, max_memory: int | None) -> Iterator[Block]:
         """The work for all rows with components of one kind."""
         families = self._families
         labels = (*touched.tables, *touched.leaves)
@@ -114,7 +116,7 @@ class Blocks:
     def _group(
         self,
         touched: Touched,
-        rows: Positions,
+        rows: Places,
         codes: Mapping[int, int | Positions],
         n_configs: int,
     ) -> Iterator[Block]:
@@ -146,7 +148,11 @@ class Blocks:
         lacking = ~self._rows.seen[rows[:, None], columns]
         patterns, of_row = distinct_patterns(lacking)
         # Rows with the same holes side by side, so that a block has few patterns.
-        order = np.lexsort((of_row, patterns.sum(axis=1)[of_row]))
+        by_holes = np.argsort(patterns.sum(axis=1), kind="stable")
+        rank = np.empty(len(patterns), dtype=of_row.dtype)
+        rank[by_holes] = np.arange(len(patterns))
+        patterns, of_row = patterns[by_holes], rank[of_row]
+        order = np.concatenate(rows_by_group(of_row, len(patterns)))
         cells = n_configs * (len(columns) + 3) + len(regressions) * len(own)
         size = max(1, min(_BLOCK_ROWS, _BLOCK_CELLS // cells))
         for start in range(0, len(rows), size):
@@ -164,22 +170,22 @@ class Blocks:
             )
 
 
-def _groups(codes: Positions, rows: Positions) -> Iterator[tuple[list[int], Positions]]:
+def _groups(codes: Places, rows: Places) -> Iterator[tuple[list[int], Places]]:
     """Rows by the codes that they have."""
     if codes.shape[1] == 0:
         yield [], rows
         return
     values, of_row = np.unique(codes, axis=0, return_inverse=True)
-    of_row = of_row.reshape(-1)
-    order = np.argsort(of_row, kind="stable")
-    starts = np.searchsorted(of_row[order], np.arange(len(values) + 1))
-    for k, value in enumerate(values.tolist()):
-        yield value, rows[order[starts[k] : starts[k + 1]]]
+    groups = rows_by_group(of_row.reshape(-1), len(values))
+    for value, own in zip(values.tolist(), groups, strict=True):
+        yield value, rows[own]
 
 
-def _hole_classes(patterns: NDArray[np.bool_], of_row: Positions) -> tuple[HoleClass, ...]:
+def _hole_classes(patterns: NDArray[np.bool_], of_row: Places) -> tuple[HoleClass, ...]:
     """Sort rows by how many numbers they lack, and which."""
     found = []
+    # There are some for every row that lacks something, so they are kept small.
+    small = place_type(len(of_row))
     used, own = np.unique(of_row, return_inverse=True)
     own = own.reshape(-1)
     n_holes = patterns[used].sum(axis=1)
@@ -187,9 +193,9 @@ def _hole_classes(patterns: NDArray[np.bool_], of_row: Positions) -> tuple[HoleC
         if k == 0:
             continue
         chosen = np.flatnonzero(n_holes == k)
-        rank = np.full(len(used), -1, dtype=np.int64)
+        rank: Places = np.full(len(used), -1, dtype=small)
         rank[chosen] = np.arange(len(chosen))
-        rows = np.flatnonzero(rank[own] >= 0)
+        rows: Places = np.flatnonzero(rank[own] >= 0).astype(small)
         holes = np.nonzero(patterns[used[chosen]])[1].reshape(len(chosen), k)
         found.append(HoleClass(rows, holes.astype(np.int64), rank[own[rows]]))
     return tuple(found)

@@ -23,12 +23,12 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.data.row_groups import distinct_patterns
+from gml.data.row_groups import distinct_patterns, rows_by_group
 from gml.model.em.number_blocks import Block, Blocks, Touched
 from gml.model.em.number_families import Families
 from gml.model.em.number_rows import MISSING, NumberRows
@@ -42,13 +42,15 @@ _MANY_GROUPS = 1000
 
 
 class Work(NamedTuple):
-    """All blocks, and the rows in which each family was seen whole."""
+    """All blocks, and in which rows each family was seen whole, by patterns of holes."""
 
     blocks: tuple[Block, ...]
-    whole_numbers: tuple[NDArray[np.bool_], ...]
-    whole_labels: tuple[NDArray[np.bool_], ...]
+    of_row: NDArray[np.signedinteger[Any]]
+    """The pattern of each row."""
+    whole: NDArray[np.bool_]
+    """Whether a family was seen whole and is in no block: nodes × patterns, numbers first."""
     left_out: NDArray[np.bool_]
-    """Rows with a component of too many configurations, which is in no block."""
+    """Patterns with a component of too many configurations, which is in no block."""
 
 
 def work_of(
@@ -68,8 +70,8 @@ def work_of(
         [sum(1 << k for k in np.flatnonzero(pattern).tolist()) for pattern in patterns],
         keep_barren=keep_barren,
     )
-    by_pattern = np.argsort(of_row, kind="stable")
-    starts = np.searchsorted(of_row[by_pattern], np.arange(len(patterns) + 1))
+    del unseen
+    by_pattern = rows_by_group(of_row, len(patterns))
     cut = Blocks(families, rows)
     blocks: list[Block] = []
     left_out = np.zeros(len(patterns), dtype=bool)
@@ -77,19 +79,15 @@ def work_of(
         if most_configs is not None and plan.n_configs(touched) > most_configs:
             left_out[kinds[touched]] = True
             continue
-        own = np.concatenate([by_pattern[starts[k] : starts[k + 1]] for k in kinds[touched]])
+        own = np.concatenate([by_pattern[k] for k in kinds[touched]])
         blocks += cut.of(touched, np.sort(own), max_memory)
-    whole: list[NDArray[np.bool_]] = [
-        np.logical_not(unseen[:, plan.members(k)].any(axis=1)) for k in range(unseen.shape[1])
-    ]
+    whole = np.array(
+        [~patterns[:, plan.members(k)].any(axis=1) for k in range(patterns.shape[1])], dtype=bool
+    )
     for touched, numbers in kinds.items():
         # Families that were seen whole may be part of a component, and then count there.
-        taken = np.zeros(len(patterns), dtype=bool)
-        taken[numbers] = True
-        for node in plan.nodes(touched):
-            whole[node] &= ~taken[of_row]
-    n_numbers = len(families.numbers)
-    return Work(tuple(blocks), tuple(whole[:n_numbers]), tuple(whole[n_numbers:]), left_out[of_row])
+        whole[np.ix_(plan.nodes(touched), numbers)] = False
+    return Work(tuple(blocks), of_row, whole, left_out)
 
 
 class _Plan:

@@ -17,13 +17,13 @@ Configurations of labels that a row lacks are weighted by this density times the
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.data.row_groups import configurations_at
+from gml.data.row_groups import configurations_at, rows_by_group
 from gml.kernel.pool import in_order
 from gml.model.em.climbing import Collapsed
 from gml.model.em.number_blocks import Block, HoleClass
@@ -70,7 +70,7 @@ class Expectation:
         self._families = families
         self._rows = rows
         self._threads = threads
-        self.work = work_of(
+        work = work_of(
             families,
             rows,
             keep_barren=keep_barren,
@@ -78,9 +78,12 @@ class Expectation:
             most_configs=most_configs,
             max_memory=max_memory,
         )
-        self.seen = _seen_sums(families, rows, self.work)
+        self.blocks = work.blocks
+        self.left_out = np.flatnonzero(work.left_out[work.of_row])
+        """Rows with a component of too many configurations, which is in no block."""
+        self.seen = _seen_sums(families, rows, work)
         """The sums over families that were seen whole."""
-        self._tasks = _tasks(self.work.blocks)
+        self._tasks = _tasks(self.blocks)
         require_memory(
             (len(self._tasks) + 2) * self.seen.n_bytes, max_memory, "the sums of all families"
         )
@@ -93,7 +96,7 @@ class Expectation:
     @property
     def is_complete(self) -> bool:
         """Whether no row has a hole."""
-        return not self.work.blocks
+        return not self.blocks
 
     def __call__(self, at: Parameters) -> Statistics:
         """Return expected sums and the log-likelihood of what was seen, on the scales of rows."""
@@ -284,31 +287,41 @@ def _tasks(blocks: Sequence[Block]) -> list[list[Block]]:
 
 def _seen_sums(families: Families, rows: NumberRows, work: Work) -> Statistics:
     """Sums over the rows in which a family was seen whole and is part of no component."""
-    return family_sums(families, rows, work.whole_numbers, work.whole_labels)
+    n_numbers = len(families.numbers)
+    return family_sums(
+        families,
+        rows,
+        (whole[work.of_row] for whole in work.whole[:n_numbers]),
+        (whole[work.of_row] for whole in work.whole[n_numbers:]),
+    )
 
 
 def family_sums(
     families: Families,
     rows: NumberRows,
-    number_rows: Sequence[NDArray[np.bool_]],
-    label_rows: Sequence[NDArray[np.bool_]],
+    number_rows: Iterable[NDArray[np.bool_]],
+    label_rows: Iterable[NDArray[np.bool_]],
 ) -> Statistics:
-    """Sums over some rows of each family, in which it was seen whole."""
+    """Sums over some rows of each family, in which it was seen whole; parts of the rows in order.
+
+    The rows of families are asked for one after the other.
+    """
     total = Statistics.zeros(families)
-    for j, family in enumerate(families.numbers):
-        own = np.flatnonzero(number_rows[j])
-        at = _config_of(rows, own, family.labels, family.sizes)
-        for config, chosen in _by_config(at, own, family.n_configs):
-            total.products[j][config] = _cross(
-                rows.z[chosen[:, None], family.members], rows.weights[chosen]
-            )
-    for j, label in enumerate(families.labels):
-        chosen = np.flatnonzero(label_rows[j])
-        at = _config_of(rows, chosen, label.labels, label.sizes)
-        cell = at * label.n_levels + rows.codes[chosen, label.child]
-        total.counts[j][:] = np.bincount(
-            cell, weights=rows.weights[chosen], minlength=label.n_configs * label.n_levels
-        ).reshape(label.n_configs, label.n_levels)
+    for j, (family, whole) in enumerate(zip(families.numbers, number_rows, strict=True)):
+        for part in rows.parts():
+            own = part.start + np.flatnonzero(whole[part])
+            at = _config_of(rows, own, family.labels, family.sizes)
+            for config, chosen in _by_config(at, own, family.n_configs):
+                total.products[j][config] += _cross(
+                    rows.z[chosen[:, None], family.members], rows.weights[chosen]
+                )
+    for j, (label, whole) in enumerate(zip(families.labels, label_rows, strict=True)):
+        cells = total.counts[j].reshape(-1)
+        for part in rows.parts():
+            own = part.start + np.flatnonzero(whole[part])
+            at = _config_of(rows, own, label.labels, label.sizes)
+            cell = at * label.n_levels + rows.codes[own, label.child]
+            cells += np.bincount(cell, weights=rows.weights[own], minlength=len(cells))
     return total
 
 
@@ -317,12 +330,11 @@ def available_sums(families: Families, rows: NumberRows) -> Statistics:
     return family_sums(
         families,
         rows,
-        [
-            rows.seen[:, f.members].all(axis=1)
-            & (rows.codes[:, list(f.labels)] != MISSING).all(axis=1)
+        (
+            rows.seen_whole(f.members) & (rows.codes[:, f.labels] != MISSING).all(axis=1)
             for f in families.numbers
-        ],
-        [(rows.codes[:, [*f.labels, f.child]] != MISSING).all(axis=1) for f in families.labels],
+        ),
+        ((rows.codes[:, (*f.labels, f.child)] != MISSING).all(axis=1) for f in families.labels),
     )
 
 
@@ -337,14 +349,8 @@ def _by_config(
 ) -> list[tuple[int, NDArray[np.int64]]]:
     if n_configs == 1:
         return [(0, rows)]
-    order = np.argsort(at, kind="stable")
-    used = np.unique(at)
-    starts = np.searchsorted(at[order], used)
-    ends = [*starts[1:].tolist(), len(at)][: len(used)]
-    return [
-        (int(config), rows[order[start:end]])
-        for config, start, end in zip(used.tolist(), starts.tolist(), ends, strict=True)
-    ]
+    groups = rows_by_group(at, n_configs)
+    return [(config, rows[own]) for config, own in enumerate(groups) if len(own)]
 
 
 def _cross(z: Array, weights: Array) -> Array:

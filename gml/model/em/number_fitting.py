@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,14 @@ from gml.kernel.blas import one_blas_thread
 from gml.model.bayesnet import BayesNet
 from gml.model.conditional_fit import SPARE_ROWS, NoEstimate, too_few_rows
 from gml.model.em.climbing import Climb, Climbs, Collapsed, climb_from
-from gml.model.em.em_report import EmFit, EmReport, EmSettings, warn_of_left_out
+from gml.model.em.em_report import EmFit, EmReport, EmSettings, refuse_silent, warn_of_left_out
 from gml.model.em.normal import normal_em
 from gml.model.em.number_expectations import Expectation, available_sums
 from gml.model.em.number_families import Families, NumberFamily
 from gml.model.em.number_information import Information, information
 from gml.model.em.number_intervals import intervals_of
 from gml.model.em.number_maximum import Fixed, NumberProblem, Priors, added_rows
-from gml.model.em.number_network import in_units, network, numbered, with_intervals
+from gml.model.em.number_network import in_units, network, numbered, parameters_of, with_intervals
 from gml.model.em.number_rows import MISSING, NumberRows, number_rows
 from gml.model.em.number_starts import available_estimate, pooled_regressions, starts
 from gml.model.fit import prior_count
@@ -144,11 +145,8 @@ def _require_values(data: NumberRows, *, has_prior: bool) -> None:
         for k, variable in enumerate(data.labels)
         if k not in data.hidden and not (data.codes[:, k] != MISSING).any()
     ]
-    if silent and not has_prior:
-        raise DataError(
-            f"column {listing(silent)} has no value in any row: leave it out of the data and name "
-            f"it with {parameter('hidden')}, or give it a prior ({parameter('method', 'bayes')})"
-        )
+    if not has_prior:
+        refuse_silent(silent)
 
 
 def _require_room(families: Families, max_memory: int | None) -> None:
@@ -168,15 +166,26 @@ def _climbs(problem: NumberProblem, data: NumberRows, settings: EmSettings) -> C
         except Collapsed as error:
             climb = Climb(np.zeros(0), -np.inf, (), 1, 0.0, 0.0, converged=False, flaw=str(error))
         return Climbs((climb,), climb)
-    estimate = available_estimate(families, data, pooled_regressions(families, data))
     return climb_from(
         problem,
-        starts(families, data, estimate, settings.restarts, settings.seed),
+        _starts(families, data, settings),
         settings.restarts,
         most_steps=settings.most_steps,
         deadline=settings.deadline,
         enough=settings.enough,
     )
+
+
+def _starts(families: Families, data: NumberRows, settings: EmSettings) -> Iterator[Array]:
+    """The given start if there is one, and drawn ones."""
+    given = settings.start
+    if given is not None:
+        yield parameters_of(given, families, data).vector()
+        if settings.restarts == 1:
+            return
+    estimate = available_estimate(families, data, pooled_regressions(families, data))
+    own = starts(families, data, estimate, settings.restarts, settings.seed)
+    yield from own if given is None else islice(own, 1, None)
 
 
 def _collapsed(

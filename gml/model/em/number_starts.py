@@ -40,10 +40,10 @@ def pooled_regressions(families: Families, rows: NumberRows) -> list[Regressions
         families.number_variables,
         (),
     )
-    whole = [rows.seen_whole(f.members) for f in bare.numbers]
+    whole = (rows.seen_whole(f.members) for f in bare.numbers)
     found = []
     for family, products in zip(
-        bare.numbers, family_sums(bare, rows, whole, []).products, strict=True
+        bare.numbers, family_sums(bare, rows, whole, ()).products, strict=True
     ):
         if can_fit(products, family.n_terms + SPARE_ROWS)[0]:
             found.append(least_squares(products))

@@ -9,11 +9,11 @@ import numpy as np
 
 from gml.counts.memory import MemoryCounter
 from gml.data.dataset import Dataset
-from gml.errors import CannotAnswer, DataError, listing, parameter
+from gml.errors import CannotAnswer, parameter
 from gml.graph.graph import Graph
 from gml.model.bayesnet import CPT, BayesNet
 from gml.model.em.climbing import Climb, Climbs, climb_from
-from gml.model.em.em_report import EmFit, EmReport, EmSettings, warn_of_left_out
+from gml.model.em.em_report import EmFit, EmReport, EmSettings, refuse_silent, warn_of_left_out
 from gml.model.em.hidden_labels import numbered
 from gml.model.em.identification import model_rank
 from gml.model.em.information import intervals as bounds_of
@@ -102,11 +102,8 @@ def table_problem(
     budget = budget_in_force(max_memory)
     layout.require_room(budget)
     silent = wholly_missing(layout, rows)
-    if silent and alpha is None:
-        raise DataError(
-            f"column {listing(silent)} has no value in any row: leave it out of the data and name "
-            f"it with {parameter('hidden')}, or give it a prior ({parameter('method', 'bayes')})"
-        )
+    if alpha is None:
+        refuse_silent(silent)
     prior = np.zeros(layout.kernel.n_cells)
     if alpha is not None:
         for node in range(len(layout.sizes)):

@@ -11,12 +11,15 @@ those of one size by their means, then by their tables, that with the larger num
 from __future__ import annotations
 
 import functools
+import itertools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.data.row_groups import row_parts
 from gml.errors import DataError, parameter
 from gml.kernel.blas import one_blas_thread
 from gml.model.em.climbing import MOST_STEPS, Climbs, climb_from
@@ -169,15 +172,7 @@ class MixtureData:
             return self._whole.reference(model)
         if model.form == "full" and self.covariance is not None:
             return self.covariance
-        return np.diag(_variances(self.rows_for(model)) + self._settings.regularise)
-
-
-def _variances(rows: MixtureRows) -> Vector:
-    """Of each column about the centre, where it was seen."""
-    seen = ~np.isnan(rows.values)
-    squares = np.where(seen, rows.values, 0.0) ** 2
-    found: Vector = (rows.weights @ squares) / np.maximum(rows.weights @ seen, 1e-300)
-    return found
+        return np.diag(self.rows_for(model).variances + self._settings.regularise)
 
 
 def require_varying(rows: MixtureRows) -> None:
@@ -276,7 +271,7 @@ def _described(data: MixtureData, problem: MixtureProblem, climbs: Climbs) -> Mi
     found = problem.plain(parameters)
     log_likelihood = found.objective
     bic = log_likelihood - 0.5 * count * math.log(rows.n)
-    sure = math.fsum((rows.weights * np.log(shares.max(axis=1))).tolist())
+    sure = _summed(rows, lambda part: np.log(shares[part].max(axis=1)))
     known["report"] = EmReport.of(
         climbs, log_likelihood=log_likelihood, n_parameters=count, rank=rank
     )
@@ -293,12 +288,23 @@ def _described(data: MixtureData, problem: MixtureProblem, climbs: Climbs) -> Mi
     )
 
 
+def _summed(rows: MixtureRows, terms: Callable[[slice], Vector]) -> float:
+    """The sum of something over all rows, with their weights."""
+    parts = ((rows.weights[p] * terms(p)).tolist() for p in row_parts(len(rows.weights)))
+    return math.fsum(itertools.chain.from_iterable(parts))
+
+
 def _relative_entropy(shares: Vector, rows: MixtureRows) -> float | None:
     n_classes = shares.shape[1]
     if n_classes == 1:
         return None
-    terms = -np.sum(shares * np.log(np.maximum(shares, 1e-300)), axis=1)
-    whole = math.fsum((rows.weights * terms).tolist())
+
+    def terms(part: slice) -> Vector:
+        own = shares[part]
+        found: Vector = -np.sum(own * np.log(np.maximum(own, 1e-300)), axis=1)
+        return found
+
+    whole = _summed(rows, terms)
     return 1 - whole / (rows.n * math.log(n_classes))
 
 

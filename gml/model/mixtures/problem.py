@@ -355,6 +355,6 @@ class _Pass:
             np.exp(before - largest, out=before)
             totals = before.sum(axis=1, keepdims=True)
             shares[block.rows] = before / totals
-            logs[block.rows] = (largest + np.log(totals))[:, 0]
-        logs -= (~np.isnan(rows.values)) @ np.log(rows.scale)
+            own = (largest + np.log(totals))[:, 0]
+            logs[block.rows] = own - ~np.isnan(rows.values[block.rows]) @ np.log(rows.scale)
         return shares, logs

@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import Dataset, Variable, code_type, missing_mask
-from gml.data.row_groups import distinct_rows
+from gml.data.row_groups import comparable, distinct_rows, row_parts
 from gml.kernel.label_groups import LabelGroups, grouped
 from gml.name_order import NameOrder
 from gml.resources import require_memory
@@ -83,7 +83,8 @@ class MixtureRows:
     @property
     def n(self) -> float:
         """The number of rows, with their weights."""
-        return math.fsum(self.weights.tolist())
+        weights = (self.weights[part].tolist() for part in row_parts(len(self.weights)))
+        return math.fsum(itertools.chain.from_iterable(weights))
 
     @functools.cached_property
     def offsets(self) -> NDArray[np.int64]:
@@ -109,8 +110,22 @@ class MixtureRows:
     @functools.cached_property
     def log_scale(self) -> float:
         """What the log-likelihood of scaled numbers has too much: the sum of ln scale."""
-        n_seen = (~np.isnan(self.values)).T @ self.weights
+        n_seen = np.zeros(len(self.numbers))
+        for part in row_parts(len(self.weights)):
+            n_seen += np.einsum("r,ri->i", self.weights[part], ~np.isnan(self.values[part]))
         return math.fsum((n_seen * np.log(self.scale)).tolist())
+
+    @functools.cached_property
+    def variances(self) -> Vector:
+        """The variance of each column about 0, which is its centre, where it was seen."""
+        squares, n_seen = np.zeros(len(self.numbers)), np.zeros(len(self.numbers))
+        for part in row_parts(len(self.weights)):
+            seen = ~np.isnan(self.values[part])
+            away = np.where(seen, self.values[part], 0.0) ** 2
+            squares += np.einsum("r,ri->i", self.weights[part], away)
+            n_seen += np.einsum("r,ri->i", self.weights[part], seen)
+        found: Vector = squares / np.maximum(n_seen, 1e-300)
+        return found
 
     @functools.cached_property
     def n_distinct(self) -> int:
@@ -182,64 +197,109 @@ def mixture_rows(table: Dataset) -> MixtureRows:
     numbers = [j for j in order if table.variables[j].is_continuous]
     if not numbers:
         table = distinct_rows(table)
-    n_bytes = table.n_rows * (10 * len(numbers) + 3 * len(labels) + 40)
+    n_bytes = table.n_rows * (10 * len(numbers) + 2 * len(labels) + 40)
     require_memory(n_bytes, None, "the rows of a mixture, put in order,")
-    codes = _codes([table.variables[j] for j in labels], [table.columns[j] for j in labels])
-    codes = codes.reshape(table.n_rows, len(labels))
+    places = _order(table, [*labels, *numbers])
+    codes = _codes([table.variables[j] for j in labels], [table.columns[j] for j in labels], places)
     # One zero and one NaN, so that what is equal has equal bytes.
     values = np.empty((table.n_rows, len(numbers)))
-    for place, j in enumerate(numbers):
-        values[:, place] = np.where(missing_mask(table.columns[j]), np.nan, table.columns[j] + 0.0)
-    holes = np.isnan(values)
-    pattern = _mixed((hole.astype(np.uint64) for hole in holes.T), table.n_rows)
-    cells = itertools.chain(
-        (codes[:, j].astype(np.uint64) for j in range(len(labels))),
-        (values[:, j].view(np.uint64) for j in range(len(numbers))),
-    )
-    by_content = np.lexsort((_mixed(cells, table.n_rows), pattern))
-    codes, values = codes[by_content], values[by_content]
+    for part in row_parts(table.n_rows):
+        for k, j in enumerate(numbers):
+            values[part, k] = comparable(table.columns[j][places[part]])
     first = np.ones(table.n_rows, dtype=bool)
-    first[1:] = (codes[1:] != codes[:-1]).any(axis=1)
     bits = values.view(np.uint64)
-    first[1:] |= (bits[1:] != bits[:-1]).any(axis=1)
-    group = np.cumsum(first) - 1
-    units = np.ones(table.n_rows, dtype=np.int64) if table.weights is None else table.weights
-    sums = np.zeros(int(first.sum()), dtype=np.int64)
-    np.add.at(sums, group, units[by_content])
-    weights = sums.astype(np.float64) * table.unit
-    codes, values = np.ascontiguousarray(codes[first]), values[first]
+    for part in row_parts(table.n_rows - 1):
+        here, before = slice(part.start + 1, part.stop + 1), part
+        first[here] = (codes[here] != codes[before]).any(axis=1)
+        first[here] |= (bits[here] != bits[before]).any(axis=1)
+    weights = _weights(table, places, first)
+    del places, bits
+    codes, values = _compacted(codes, first), _compacted(values, first)
     # A row with nothing observed says nothing, and is no row.
     sizes = np.array([len(table.variables[j].levels or ()) for j in labels], dtype=np.int64)
-    weights[(codes == sizes).all(axis=1) & np.isnan(values).all(axis=1)] = 0.0
+    for part in row_parts(len(weights)):
+        lacking = (codes[part] == sizes).all(axis=1) & np.isnan(values[part]).all(axis=1)
+        weights[part][lacking] = 0.0
     centre, scale = _moments(values, weights)
+    values -= centre
+    values /= scale
     return MixtureRows(
         tuple(table.variables[j] for j in labels),
         tuple(table.variables[j] for j in numbers),
         codes,
-        np.ascontiguousarray((values - centre) / scale),
+        values,
         weights,
         centre,
         scale,
-        _blocks(np.isnan(values)),
+        _blocks(values),
     )
 
 
-def _codes(variables: Sequence[Variable], columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
+def _order(table: Dataset, columns: Sequence[int]) -> NDArray[np.signedinteger[Any]]:
+    """An order by what numbers rows have and, within that, by what is in them."""
+    n_rows = table.n_rows
+    pattern, content = np.zeros(n_rows, dtype=np.uint64), np.zeros(n_rows, dtype=np.uint64)
+    for j in columns:
+        variable, column = table.variables[j], table.columns[j]
+        for part in row_parts(n_rows):
+            own = column[part]
+            if variable.levels is None:
+                _mix(pattern[part], np.isnan(own).astype(np.uint64))
+                _mix(content[part], comparable(own).view(np.uint64))
+            else:
+                _mix(content[part], _coded(variable, own).astype(np.uint64))
+    order: NDArray[np.signedinteger[Any]] = np.lexsort((content, pattern))
+    return order.astype(np.int32) if n_rows < 1 << 31 else order
+
+
+def _mix(mixed: NDArray[np.uint64], column: NDArray[np.uint64]) -> None:
+    mixed ^= column
+    mixed *= _MIX
+    mixed ^= mixed >> _TURN
+
+
+def _weights(
+    table: Dataset, places: NDArray[np.signedinteger[Any]], first: NDArray[np.bool_]
+) -> Vector:
+    """How often each distinct row counts, of rows that stand in order, equal ones together."""
+    starts = np.flatnonzero(first)
+    if table.weights is None:
+        sums = np.diff(np.append(starts, len(first)))
+    else:
+        sums = np.add.reduceat(table.weights[places], starts) if len(starts) else starts
+    return sums * np.float64(table.unit)
+
+
+def _compacted(table: NDArray[Any], keep: NDArray[np.bool_]) -> NDArray[Any]:
+    """Some rows, moved to the front of the table, so that there is no second one."""
+    if keep.all():
+        return table
+    end = 0
+    for part in row_parts(len(table)):
+        own = table[part][keep[part]]
+        table[end : end + len(own)] = own
+        end += len(own)
+    return table[:end] if 2 * end > len(table) else table[:end].copy()
+
+
+def _coded(variable: Variable, column: NDArray[Any]) -> NDArray[Any]:
+    """Codes, with one more level for what is missing."""
+    return np.where(missing_mask(column), len(variable.levels or ()), column)
+
+
+def _codes(
+    variables: Sequence[Variable],
+    columns: Sequence[NDArray[Any]],
+    places: NDArray[np.signedinteger[Any]],
+) -> NDArray[Any]:
     """The codes of rows one after the other, in one type; what is missing is one more level."""
     most = max((len(variable.levels or ()) for variable in variables), default=0)
     kind = np.uint8 if code_type(most) == np.uint8 else np.uint16
-    found = np.empty((len(columns[0]) if columns else 0, len(columns)), dtype=kind)
-    for j, (variable, column) in enumerate(zip(variables, columns, strict=True)):
-        found[:, j] = np.where(missing_mask(column), len(variable.levels or ()), column)
+    found = np.empty((len(places), len(columns)), dtype=kind)
+    for part in row_parts(len(places)):
+        for j, (variable, column) in enumerate(zip(variables, columns, strict=True)):
+            found[part, j] = _coded(variable, column[places[part]])
     return found
-
-
-def _mixed(columns: Iterable[NDArray[np.uint64]], n_rows: int) -> NDArray[np.uint64]:
-    mixed = np.zeros(n_rows, dtype=np.uint64)
-    for column in columns:
-        mixed = (mixed ^ column) * _MIX
-        mixed ^= mixed >> _TURN
-    return mixed
 
 
 def _moments(values: Vector, weights: Vector) -> tuple[Vector, Vector]:
@@ -247,20 +307,26 @@ def _moments(values: Vector, weights: Vector) -> tuple[Vector, Vector]:
     centre, scale = np.zeros(values.shape[1]), np.ones(values.shape[1])
     for j in range(values.shape[1]):
         seen = ~np.isnan(values[:, j]) & (weights > 0)
-        column, own = values[seen, j], weights[seen]
-        if len(column) == 0:
+        away, own = values[seen, j], weights[seen]
+        if len(away) == 0:
             continue
-        away = column - column[0]
-        centre[j] = column[0] + np.sum(away * own) / np.sum(own)
-        away = column - centre[j]
-        largest = float(np.abs(away).max())
+        first = away[0]
+        away -= first
+        total = np.sum(own)
+        centre[j] = first + np.sum(away * own) / total
+        away += first
+        away -= centre[j]
+        largest = float(max(-away.min(), away.max()))
         if largest > 0:
-            scale[j] = largest * math.sqrt(np.sum((away / largest) ** 2 * own) / np.sum(own))
+            away /= largest
+            away *= away
+            scale[j] = largest * math.sqrt(np.sum(away * own) / total)
     return centre, scale
 
 
-def _blocks(holes: NDArray[np.bool_]) -> tuple[Block, ...]:
-    """Cut rows where their numbers change, and after so many."""
+def _blocks(values: Vector) -> tuple[Block, ...]:
+    """Cut rows where they have other numbers, and after so many."""
+    holes = np.isnan(values)
     changes = np.flatnonzero((holes[1:] != holes[:-1]).any(axis=1)) + 1
     ends = [0, *changes.tolist(), len(holes)]
     found = []

@@ -90,16 +90,8 @@ def _start(
     # A class is as wide as classes are on average: what it has itself may be one row.
     away = np.where(seen, filled - means[nearest], 0.0) ** 2
     variances = (weights @ away) / np.maximum(weights @ seen, 1.0)
-    variances = np.maximum(variances, _LEAST_VARIANCE * _overall(rows))
+    variances = np.maximum(variances, _LEAST_VARIANCE * rows.variances)
     return MixtureParameters(shares, tables, means, _covariances(model, n_classes, variances))
-
-
-def _overall(rows: MixtureRows) -> Vector:
-    """The variance of each column about 0, in the units of the rows."""
-    seen = ~np.isnan(rows.values)
-    squares = np.where(seen, rows.values, 0.0) ** 2
-    found: Vector = (rows.weights @ squares) / np.maximum(rows.weights @ seen, 1e-300)
-    return found
 
 
 def _covariances(model: CovarianceModel, n_classes: int, variances: Vector) -> Vector:

@@ -57,7 +57,7 @@ class EmRequest:
                     f"leave it out with {parameter('exclude')} if they are not to be used"
                 )
         rows = rows.select(name for name in rows.names if name not in self.named)
-        return observing(rows)
+        return observing(rows, weighed=True)
 
     def unseen(self, rows: Dataset) -> dict[str, int]:
         """The hidden nodes, of which the file may name some that these rows have values of."""
@@ -139,11 +139,12 @@ def _hidden_nodes(hidden: Mapping[str, int] | None, given: GivenGraph) -> dict[s
     return {name: int(levels) for name, levels in hidden.items()}
 
 
-def observing(rows: Dataset) -> Dataset:
+def observing(rows: Dataset, *, weighed: bool = False) -> Dataset:
     """Leave out rows that observe nothing: whatever the model is, they say nothing about it.
 
     Where many rows are equal, those that are left stand once each, with weights: far fewer codes
-    than a second table would have.
+    than a second table would have. Rows with numbers differ; if they may be `weighed`, those that
+    observe nothing stay and count 0 times.
     """
     empty = empty_rows(rows.columns)
     if not len(empty):
@@ -158,6 +159,13 @@ def observing(rows: Dataset) -> Dataset:
         fewer = distinct_rows(rows)
         if _TIMES_FEWER * fewer.n_rows <= rows.n_rows:
             rows, empty = fewer, empty_rows(fewer.columns)
+    elif weighed:
+        kept = np.ones(rows.n_rows, dtype=np.int64) if rows.weights is None else rows.weights.copy()
+        kept[empty] = 0
+        counting = replace(rows, weights=kept)
+        # What reads complete rows takes no gap for an answer, though it count 0 times.
+        if counting.missing:
+            return counting
     keep = np.ones(rows.n_rows, dtype=bool)
     keep[empty] = False
     return rows.rows(keep)
