@@ -68,8 +68,9 @@ def with_rows(
             f"{refused}; so the model keeps nothing of these, which checks would compare"
         )
         return tuple(cpds)
-    used = [cpd.variable for cpd in cpds] + [parent for cpd in numbers for parent in cpd.parents]
-    columns = _Columns(used, rows)
+    parents = [parent for cpd in numbers for parent in cpd.parents]
+    used = {variable.name: variable for variable in (*(cpd.variable for cpd in cpds), *parents)}
+    columns = _Columns(list(used.values()), rows)
     parts = {cpd.variable.name: _parts(cpd, columns) for cpd in numbers}
     shared = columns.complete and all(
         _has_enough(part.line) for some in parts.values() for part in some
