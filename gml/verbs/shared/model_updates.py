@@ -34,6 +34,11 @@ class ModelChange:
     name: str
     forget: bool
 
+    @property
+    def gaps_advice(self) -> str:
+        """What to do about rows with gaps, if the model has none."""
+        return f"{self.name} has only rows without gaps: {_instead(self.forget)}"
+
     def fitted(self, dag: Graph, rows: Counter, asked: Mapping[str, Any]) -> BayesNet:
         """Return the model of its own rows and the new ones, or without these."""
         how = {**self.net.learning.options, **asked}
@@ -105,9 +110,18 @@ def model_change(
     if asked != policy:
         raise UsageError(
             f"{parameter('missing', asked)} is not how {given.name} was fitted, which is by "
-            f"{parameter('missing', policy)}; all rows of a model are treated alike"
+            f"{parameter('missing', policy)}; all rows of a model are treated alike: "
+            + (_instead(forget) if policy == "error" else "fit all rows anew")
         )
     return ModelChange(given.model, given.name, forget)
+
+
+def _instead(forget: bool) -> str:
+    """What can be done with rows that have gaps, and a model of rows without."""
+    take_out = "take rows with gaps out of the data"
+    if forget:
+        return take_out
+    return f"{take_out}, or fit all rows of the model anew ({parameter('missing', 'drop')} or em)"
 
 
 def _with_missing(learning: Provenance, before: Provenance, *, forget: bool) -> Provenance:
