@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,8 @@ class MissingPattern:
 class McarTest:
     """Little's test of whether values are missing completely at random.
 
-    `why` says why there is no test, if there is none.
+    `why` says why there is no test, if there is none. `numbers` are columns of labels that were
+    taken as the numbers that they spell, `left_out` those whose values were left out, and why.
     """
 
     statistic: float | None
@@ -33,6 +35,8 @@ class McarTest:
     p_value: float | None
     log10_p: float | None
     why: str | None = None
+    numbers: tuple[str, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,13 @@ class MissingPatterns:
         }
         if self.mcar is not None:
             why = None if self.mcar.why is None else with_flags(self.mcar.why)
-            found["mcar"] = {"test": "little", **vars(self.mcar), "why": why}
+            found["mcar"] = {
+                "test": "little",
+                **vars(self.mcar),
+                "why": why,
+                "numbers": list(self.mcar.numbers),
+                "left_out": dict(self.mcar.left_out),
+            }
         return found
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from gml.data.missing_patterns import McarTest
 from gml.data.profile import ColumnProfile, Profile
 from gml.data.schema import NUMERIC
-from gml.errors import parameter, with_flags
+from gml.errors import counted, listing, parameter, quote, with_flags
 from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.json_document import SCHEMA, document_text
 from gml.formats.reports.rows import as_csv, as_markdown, as_text
@@ -131,6 +131,10 @@ def _seen(value: Any) -> Any:
 
 def _note(column: ColumnProfile) -> str | None:
     if column.why is None:
+        if column.levels and column.distinct is not None and column.distinct < len(column.counts):
+            seen = sum(count > 0 for count in column.counts)
+            if column.distinct < seen:
+                return f"{seen} levels are spellings of {counted(column.distinct, 'number')}"
         return None
     if column.option is None:
         return f"not in the schema: {column.why}"
@@ -158,7 +162,8 @@ def _with_patterns(
     more = f"{left} more patterns\n" if left > 0 else ""
     gaps = _gaps(profile)
     parts = [text, *([table(gaps)] if gaps else []), table(shown)]
-    return "\n".join(parts) + f"{before}{more}{before}{_of_mcar(found.mcar)}\n"
+    said = [*_columns_of_test(found.mcar), _of_mcar(found.mcar)]
+    return "\n".join(parts) + f"{before}{more}{before}" + f"\n{before}".join(said) + "\n"
 
 
 def _gaps(profile: Profile) -> list[dict[str, Any]]:
@@ -169,6 +174,18 @@ def _gaps(profile: Profile) -> list[dict[str, Any]]:
         {"missing": column.missing, "rate": column.rate, "column": column.name}
         for column in lacking
     ]
+
+
+def _columns_of_test(mcar: McarTest | None) -> list[str]:
+    """How the test took columns that are not numbers, and which it left out."""
+    if mcar is None:
+        return []
+    found = []
+    if mcar.numbers:
+        found.append(f"taken as numbers in Little's test: {listing(mcar.numbers)}")
+    for name, why in mcar.left_out.items():
+        found.append(f"left out of Little's test, but for its gaps: {quote(name)} {why}")
+    return found
 
 
 def _of_mcar(mcar: McarTest | None) -> str:
