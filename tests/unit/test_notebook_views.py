@@ -400,3 +400,33 @@ def test_only_a_notebook_pays_for_what_it_shows():
         "print([name for name in late if name in sys.modules])"
     )
     assert python(code) == "[]\n"
+
+
+def test_what_classes_are_like_is_a_frame_and_a_picture():
+    found = gml.mixture("sample_data/carcinoma.csv", components=3, weights="slides")
+    assert repr(found.profiles) == "<ClassProfiles: 3 classes, 7 columns>"
+    frame = found.profiles.to_frame()
+    assert list(frame) == ["column", "is", "level", "class=1", "class=2", "class=3"]
+    assert len(frame) == 1 + 7 * 2
+    assert frame.iloc[1:3]["class=2"].sum() == pytest.approx(1)
+    assert "<svg" in found.profiles._repr_html_()
+    assert repr(found.chosen).startswith("<MixtureFit: 3 classes, log-likelihood -293.7")
+    assert "<table>" in found.chosen._repr_html_()
+
+
+def test_profiles_show_patterns_of_missing_values_and_the_test():
+    found = gml.profile("sample_data/survey_missing.csv", missing_patterns=True)
+    html = found._repr_html_()
+    assert "Missing together" in html and "Little's test: chi2" in html
+    assert "Little's test p" in repr(found) and "Little's test p" in repr(found.patterns)
+    assert found.patterns.to_frame()["rows"].sum() == 1000
+
+
+def test_plans_and_topics_show_their_text():
+    plan = gml.plan("chowliu", "sample_data/asia.csv")
+    assert repr(plan).startswith("<Plan of chowliu: 5000 rows x 8 columns, memory, ")
+    assert str(plan).startswith("command ") and "refused " in str(plan)
+    assert "<table>" in plan._repr_html_()
+    topic = gml.help("engines")
+    assert repr(topic).startswith("Engines, and memory\n") and "`max_memory`" in repr(topic)
+    assert "--max-memory" in topic.text
