@@ -52,7 +52,10 @@ def whole_file(
     is left alone, time stamp and all.
     """
     if is_special(path):
-        raise UsageError(f"cannot write {str(path)!r} bit by bit: it is not a regular file")
+        raise UsageError(
+            f"cannot write {str(path)!r}: this output goes to a file of its own, which appears "
+            "when it is whole, and neither to a device nor a pipe"
+        )
     kept = path.ledger if isinstance(path, RunPath) else Ledger()
     if str(path) not in kept.planned:
         kept.plan(str(path), "a file")

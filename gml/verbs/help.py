@@ -249,7 +249,13 @@ def _missing() -> Content:
     tokens = ", ".join(token or "an empty cell" for token in DEFAULT_NA)
     about = (
         f"A cell is missing if it is {tokens}; {parameter('na')} replaces this list, and a "
-        f"declared level is never missing. {parameter('missing')} says what is done then:"
+        f"declared level is never missing. gml profile {parameter('missing_patterns')} shows what "
+        "is missing together, and tests whether that has to do with values. gml impute fills gaps "
+        f"by a model. {parameter('hidden')} makes hidden nodes of nodes that are no columns, "
+        f"such as classes: fit-params and score fit them by EM. gml pc "
+        f"{parameter('missing', 'available')} {parameter('missing_correction', 'mvpc')} removes "
+        f"edges that only missing values make. {parameter('missing')} says what is done with "
+        "missing cells:"
     )
     return about, [{"name": name, "does": does} for name, does in MISSING.items()]
 
@@ -369,5 +375,8 @@ TOPICS: dict[str, tuple[str, Callable[[], Content]]] = {
 }
 """The topics: a title, and what makes the content."""
 
-OTHER_NAMES = {"em": "missing", "memory": "engines", "scale": "engines", "spark": "engines"}
+OTHER_NAMES = {
+    **dict.fromkeys(("em", "hidden", "mvpc", "missing-patterns", "mcar"), "missing"),
+    **dict.fromkeys(("memory", "scale", "spark", "stream", "spool"), "engines"),
+}
 """What people look for under another name than that of the topic."""

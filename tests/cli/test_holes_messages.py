@@ -58,6 +58,18 @@ def test_a_model_without_gaps_takes_no_rows_with_gaps_and_says_what_to_do(gml, h
     assert done.returncode == 3 and said(done).endswith("take rows with gaps out of the data\n")
 
 
+def test_taking_away_what_was_never_added_is_a_warning(gml, holes):
+    rows = "x,u\ny,v\nx,v\ny,u\n"
+    (holes / "old.csv").write_text("a,b\n" + 3 * rows)
+    (holes / "few.csv").write_text("a,b\nx,u\n")
+    assert gml("fit-params", "old.csv", "graph.dot", "-o", "m.json").returncode == 0
+    done = gml("fit-params", "few.csv", "m.json", "--forget")
+    assert done.returncode == 0
+    assert "is none of those that m.json was fitted to; that is right only if" in said(done)
+    assert gml("fit-params", "few.csv", "m.json", "--update", "-o", "more.json").stderr == b""
+    assert gml("fit-params", "few.csv", "more.json", "--forget").stderr == b""
+
+
 def test_a_table_that_has_nothing_of_the_graph_is_another_table(gml, holes):
     (holes / "other.csv").write_text("c,d\n1,2\n3,4\n")
     done = gml("fit-params", "other.csv", "graph.dot")
@@ -78,6 +90,12 @@ def test_policies_that_do_not_fit_are_answered_with_those_that_do(gml, holes):
 def test_em_is_a_name_of_the_topic_of_missing_values(gml):
     assert gml("help", "em").stdout == gml("help", "missing").stdout
     assert b"hc, ges and mixture" in gml("help", "missing").stdout
+    for word in ("hidden", "mvpc"):
+        assert gml("help", word).stdout == gml("help", "missing").stdout
+    for word in (b"--hidden", b"mvpc", b"gml impute", b"--missing-patterns"):
+        assert word in gml("help", "missing").stdout
+    for word in ("stream", "spool"):
+        assert gml("help", word).stdout == gml("help", "engines").stdout
 
 
 def test_advice_to_take_numbers_names_them_where_others_are_numbers_already(gml, tmp_path):

@@ -75,6 +75,12 @@ class ModelChange:
             for old in parts
             if isinstance(old, dict) and old.get("data") == part["data"]
         ]
+        known = [old.get("data") for old in parts if isinstance(old, dict)]
+        if self.forget and not same and len(known) == len(parts) and None not in known:
+            reporter().warn(
+                f"the input that is taken away is none of those that {self.name} was fitted to; "
+                "that is right only if its rows are among theirs"
+            )
         if same and same[-1] == self.forget:
             done = "taken away from" if self.forget else "added to"
             reporter().warn(f"the same input was {done} {self.name} before, and is now once more")
