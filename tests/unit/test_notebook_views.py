@@ -15,6 +15,7 @@ import pytest
 import gml
 from gml.model.network import Network
 from gml.pictures.graph_picture import Bars, Bell
+from gml.pictures.node_distributions import distributions_of
 from gml.pictures.notebook import graphs, tables
 from tests.pictures import shown
 from tests.places import ROOT
@@ -430,3 +431,18 @@ def test_plans_and_topics_show_their_text():
     topic = gml.help("engines")
     assert repr(topic).startswith("Engines, and memory\n") and "`max_memory`" in repr(topic)
     assert "--max-memory" in topic.text
+
+
+def test_a_number_of_several_classes_is_drawn_as_a_mixture():
+    rng = np.random.default_rng(1)
+    classes = rng.integers(2, size=300)
+    frame = pd.DataFrame({"x": rng.normal(size=300) + 6 * classes, "k": classes.astype(str)})
+    model = gml.mixture(frame, components=2, numeric=["x"], em_restarts=2).model
+    parts = distributions_of(model, ["x", "k"], {})["x"].parts
+    assert [round(weight, 1) for weight, _, _ in parts] == [0.5, 0.5]
+    assert abs(parts[0][1] - parts[1][1]) == pytest.approx(6, abs=0.5)
+    told = gml.draw(
+        gml.mixture("sample_data/carcinoma.csv", components=2, weights="slides").model,
+        kind="classes",
+    ).svg
+    assert "shares of levels" in told and "deviation" not in told
