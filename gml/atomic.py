@@ -59,7 +59,10 @@ def whole_file(
         target = f"{os.path.realpath(folder)}/{name}"
     is_replaced_link = anew and os.path.islink(target)  # noqa: PTH114
     if is_special(path) and not is_replaced_link:
-        raise UsageError(f"cannot write {str(path)!r} bit by bit: it is not a regular file")
+        raise UsageError(
+            f"cannot write {str(path)!r}: this output goes to a file of its own, which appears "
+            "when it is whole, and neither to a device nor a pipe"
+        )
     kept = path.ledger if isinstance(path, RunPath) else Ledger()
     if str(path) not in kept.planned:
         kept.plan(str(path), "a file")

@@ -60,10 +60,12 @@ HEAVY = {
     "pandas": {
         "data/dataset.py",
         "data/frames.py",
+        "data/missing_patterns.py",
         "data/profile.py",
         "gate/result.py",
         "learners/averaging.py",
         "model/answer.py",
+        "model/mixtures/profiles.py",
         "model/mixtures/result.py",
         "model/decoded_metrics.py",
         "model/mixed/mixture.py",

@@ -86,6 +86,7 @@ def build_dataset(
         where,
         offer_available=options.offer_available,
         offer_em=options.offer_em,
+        advice=options.gaps_advice,
         declared={*options.levels.levels, *options.levels.intervals},
         unweighed={} if unweighed is None else {str(options.weights_column): unweighed},
     )

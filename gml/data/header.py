@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import NamedTuple
 
-from gml.data.not_tables import refuse_graph
+from gml.data.not_tables import looks_binary, refuse_graph
 from gml.errors import DataError, parameter, quote
 from gml.kernel.layout import BLOCK_BYTES
 from gml.kernel.layout import Source as BytesIn
@@ -63,7 +63,7 @@ def read_header(
         found = _first_record(data.decode("latin-1"), delimiter, final, name)
         if found is not None:
             record, consumed, lines = found
-            names = [_decode(field.encode("latin-1"), name) for field in record]
+            names = [_decode(field.encode("latin-1"), name, bytes(data)) for field in record]
             _look_for_delimiter(names, delimiter, delimiter_given, name)
             return Header(names, bytes(data[consumed:]), lines + 1)
         if len(data) > _MAX_HEADER:
@@ -106,10 +106,12 @@ def _first_record(
     return record, consumed, reader.line_num
 
 
-def _decode(field: bytes, name: str) -> str:
+def _decode(field: bytes, name: str, start: bytes) -> str:
     try:
         return field.decode("utf-8")
     except UnicodeDecodeError as error:
+        if looks_binary(start):
+            raise DataError(f"{name}: this is not a text file") from None
         byte = field[error.start]
         raise DataError(
             f"{name}: line 1: byte 0x{byte:02x} in the header is not UTF-8; "

@@ -62,6 +62,7 @@ def apply_missing_policy(
     *,
     offer_available: bool = True,
     offer_em: bool = False,
+    advice: str | None = None,
     declared: Collection[str] = (),
     unweighed: Mapping[str, NDArray[np.bool_]] | None = None,
 ) -> Dataset:
@@ -84,7 +85,12 @@ def apply_missing_policy(
     if policy == "error":
         found = {dataset.names[j]: int(np.count_nonzero(mask)) for j, mask in gaps.items()}
         raise refused_gaps(
-            found, where, numbers, offer_available=offer_available, offer_em=offer_em
+            found,
+            where,
+            numbers,
+            offer_available=offer_available,
+            offer_em=offer_em,
+            advice=advice,
         )
     if policy == "drop":
         by_name = {dataset.names[j]: mask for j, mask in gaps.items()}
@@ -103,13 +109,19 @@ def refused_gaps(
     *,
     offer_available: bool,
     offer_em: bool,
+    advice: str | None = None,
 ) -> DataError:
-    """Say how many rows lack a value, by column, and what can be done; `numbers` are no labels."""
+    """Say how many rows lack a value, by column, and what can be done; `numbers` are no labels.
+
+    `advice` is said in place of the choices.
+    """
     per_column = ", ".join(
         f"{quote(name)} {count}" for name, count in islice(gaps.items(), _MOST_NAMED)
     )
     if len(gaps) > _MOST_NAMED:
         per_column += f" and {len(gaps) - _MOST_NAMED} more columns"
+    if advice is not None:
+        return DataError(f"{where}: missing values: {per_column}; {advice}")
     choices = [f"{parameter('missing', 'drop')} (complete rows only)"]
     choices += ["level (a level of their own)"] * (not numbers)
     choices += ["available (rows complete in each table)"] * offer_available

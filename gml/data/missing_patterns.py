@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from gml.data.dataset import Dataset, missing_mask
 from gml.data.row_groups import distinct_patterns, group_sums
 from gml.errors import counted, with_flags
 from gml.name_order import NameOrder
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -25,7 +29,8 @@ class MissingPattern:
 class McarTest:
     """Little's test of whether values are missing completely at random.
 
-    `why` says why there is no test, if there is none.
+    `why` says why there is no test, if there is none. `numbers` are columns of labels that were
+    taken as the numbers that they spell, `left_out` those whose values were left out, and why.
     """
 
     statistic: float | None
@@ -33,15 +38,30 @@ class McarTest:
     p_value: float | None
     log10_p: float | None
     why: str | None = None
+    numbers: tuple[str, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MissingPatterns:
     """The patterns of a table, the commonest first; of equally common ones that with fewer gaps."""
 
     rows: int | float
     patterns: tuple[MissingPattern, ...]
     mcar: McarTest | None = None
+
+    def __repr__(self) -> str:
+        return f"<MissingPatterns: {self.in_words()}>"
+
+    if TYPE_CHECKING:
+        # The package adds it to the class: pictures are above this room.
+        def _repr_html_(self) -> str | None: ...
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a pandas DataFrame with one row per pattern."""
+        import pandas as pd
+
+        return pd.DataFrame([vars(one) for one in self.patterns], columns=["missing", "rows"])
 
     @property
     def complete(self) -> int | float:
@@ -54,8 +74,10 @@ class MissingPatterns:
         said = (
             f"{self.complete:g} of {self.rows:g} rows complete, {counted(gaps, 'pattern')} of gaps"
         )
-        if self.mcar is None or self.mcar.p_value is None:
+        if self.mcar is None:
             return said
+        if self.mcar.p_value is None:
+            return f"{said}, no test by Little: {self.mcar.why}"
         return f"{said}, Little's test p {self.mcar.p_value:.3g}"
 
     def written(self) -> dict[str, Any]:
@@ -67,7 +89,13 @@ class MissingPatterns:
         }
         if self.mcar is not None:
             why = None if self.mcar.why is None else with_flags(self.mcar.why)
-            found["mcar"] = {"test": "little", **vars(self.mcar), "why": why}
+            found["mcar"] = {
+                "test": "little",
+                **vars(self.mcar),
+                "why": why,
+                "numbers": list(self.mcar.numbers),
+                "left_out": dict(self.mcar.left_out),
+            }
         return found
 
 

@@ -49,6 +49,11 @@ _STARTS = {
 _XML = re.compile(r"\s*<(?:\?xml|!doctype|!--|html|graphml|bif)\b", re.IGNORECASE)
 _ROOTS = {"graphml": re.compile(r"<graphml\b"), "xmlbif": re.compile(r"<BIF\b")}
 _LOOKED_AT = 4096
+# What may be taken for text, at first: a PDF has its first bytes that are none on the second line.
+_DOCUMENTS = {
+    b"%PDF-": "a PDF document",
+    b"\x89PNG\r\n": "a PNG picture",
+}
 
 
 def xml_format(text: str) -> str | None:
@@ -71,8 +76,20 @@ def looks_like_graph(start: bytes) -> str | None:
     return None if found is None else _KINDS[found]
 
 
+def looks_binary(start: bytes) -> bool:
+    """Whether a file that is no UTF-8 begins with bytes that no encoding of text has.
+
+    Examples
+    --------
+    >>> looks_binary(b"\\x93NUMPY\\x01\\x00"), looks_binary(b"\\xe9t\\xe9,hiver\\r\\n")
+    (True, False)
+    """
+    return any(byte < 32 and byte not in b"\t\n\v\f\r\x1b" for byte in start[:_LOOKED_AT])
+
+
 def refuse_graph(start: bytes, where: str) -> None:
-    """Refuse a file that begins like a graph or a model."""
-    kind = looks_like_graph(start)
+    """Refuse a file that begins like a graph, a model or a document."""
+    kind = next((kind for magic, kind in _DOCUMENTS.items() if start.startswith(magic)), None)
+    kind = kind or looks_like_graph(start)
     if kind is not None:
         raise DataError(f"{where}: this is {kind}, not a table")

@@ -111,6 +111,8 @@ class ReadOptions:
     """Whether the message about missing values offers `available`."""
     offer_em: bool = False
     """Whether it offers `em`, which is not a way to read."""
+    gaps_advice: str | None = None
+    """What it says in place of these choices, where none of them would be taken."""
     takes_numbers: str | None = None
     """What would take columns as numbers, for the message about columns with too many levels."""
     identifier: str | None = None

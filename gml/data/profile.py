@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +17,14 @@ from numpy.typing import NDArray
 from gml.data.chosen_cuts import cut_column
 from gml.data.coding import build_dataset, weights_of
 from gml.data.column_facts import (
-    IDENTIFIER,
     NESTED,
     NUMBERS,
     Facts,
     facts_of_labels,
     facts_of_numbers,
 )
-from gml.data.dataset import MAX_LEVELS, Dataset, Variable, missing_code, missing_mask
+from gml.data.dataset import Dataset, Variable, missing_code, missing_mask
 from gml.data.discretize import interval_levels
-from gml.data.identifiers import has_too_many_levels
 from gml.data.information_loss import information_kept
 from gml.data.levels import is_numeric
 from gml.data.missing import why_no_rows
@@ -34,17 +32,17 @@ from gml.data.missing_patterns import MissingPatterns
 from gml.data.number_summary import NumberValues
 from gml.data.options import ReadOptions
 from gml.data.schema import NUMERIC
+from gml.data.schema_problems import SchemaProblem, nameless, unusable
 from gml.data.survey import Surveyed, survey
 from gml.errors import CannotAnswer, counted, listing
 from gml.kernel import layout
-from gml.kernel.layout import OVERFLOW, SKIP, CsvColumn
+from gml.kernel.layout import SKIP, CsvColumn
 from gml.progress import reporter, tracked
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Number = int | float
-_SUGGESTED_BINS = 5
 
 
 @dataclass(frozen=True)
@@ -129,12 +127,14 @@ def profile_table(
     gaps = {j: _gaps(read, j, weights) for j in read.chosen}
     addressable = set(read.addressable())
     problems = {
-        j: _unusable(read, j, facts[j], options) if j in addressable else _nameless(read.names[j])
+        j: unusable(read, j, facts[j], options) if j in addressable else nameless(read.names[j])
         for j in read.chosen
     }
     usable = [j for j in read.chosen if problems[j] is None]
     found: dict[int, ColumnProfile] = {}
     patterns = None
+    counting = None if weights is None else weights[weights > 0]
+    dataset = Dataset((), (), counting, read.digest, unit)
     if usable:
         uncut = _numbers_to_cut(read, usable, options, weights)
         dataset = build_dataset(read.columns, read.names, usable, options, read.where, read.digest)
@@ -144,7 +144,10 @@ def profile_table(
             j: replace(column, information=kept.get(column.name))
             for j, column in zip(usable, described, strict=True)
         }
-        patterns = None if patterns_of is None else patterns_of(dataset)
+    if patterns_of is not None:
+        numbers = [j for j in read.chosen if problems[j] is not None and facts[j].guess == NUMBERS]
+        together = _with_numbers(dataset, read, numbers, weights)
+        patterns = patterns_of(together) if together.variables else None
     columns = [
         found.get(j) or _outside_schema(read.names[j], facts[j], gaps[j], (n, unit), problems[j])
         for j in read.chosen
@@ -162,6 +165,23 @@ def _numbers_to_cut(
         if cut is not None:
             found[read.names[j]] = cut.numbers if weights is None else cut.numbers[weights > 0]
     return found
+
+
+def _with_numbers(
+    dataset: Dataset, read: Surveyed, columns: Sequence[int], weights: NDArray[np.int64] | None
+) -> Dataset:
+    """Add columns of too many different numbers to be labels: gaps do not ask for labels."""
+    variables, cells = list(dataset.variables), list(dataset.columns)
+    for j in columns:
+        column, name = read.columns[j], read.names[j]
+        if (
+            column.kind == layout.NUMBERS
+            and read.names.count(name) == 1
+            and column.cells is not None
+        ):
+            variables.append(Variable(name, None))
+            cells.append(column.cells if weights is None else column.cells[weights > 0])
+    return replace(dataset, variables=tuple(variables), columns=tuple(cells))
 
 
 def _information(
@@ -344,42 +364,12 @@ def _gaps(read: Surveyed, j: int, weights: NDArray[np.int64] | None) -> int | No
 # ---------------------------------------------------------------------- what has no place
 
 
-class _Problem(NamedTuple):
-    """Why a column cannot be one of a schema, and which option would make it one."""
-
-    why: str
-    option: dict[str, Number] | None
-
-
-def _unusable(read: Surveyed, j: int, facts: Facts, options: ReadOptions) -> _Problem | None:
-    """Say why a column cannot be one of a schema, and which option would make it one."""
-    name, column = read.names[j], read.columns[j]
-    if column.kind == SKIP:
-        return _Problem("lists and structures are not labels", None)
-    is_free = not options.says_something_of(name)
-    if is_free and column.kind == layout.NUMBERS:
-        if options.bins is not None:
-            return None
-    elif not (column.kind == OVERFLOW or has_too_many_levels(name, column, options, read.where)):
-        return None
-    is_short = facts.distinct is not None and facts.distinct <= MAX_LEVELS
-    if facts.numbers is not None and not (facts.guess == IDENTIFIER and is_short):
-        why = f"more than {options.max_levels} different numbers"
-        return _Problem(why, {"bins": _SUGGESTED_BINS})
-    if is_short:
-        return _Problem(
-            f"more than {options.max_levels} levels", {"max_levels": facts.distinct or 0}
-        )
-    return _Problem(f"more than {MAX_LEVELS} levels; leave it out", None)
-
-
-def _nameless(name: str) -> _Problem:
-    said = "its name occurs more than once; rename it" if name else "its name is empty; name it"
-    return _Problem(f"{said} in the header", None)
-
-
 def _outside_schema(
-    name: str, facts: Facts, gaps: int | None, size: tuple[int, float], problem: _Problem | None
+    name: str,
+    facts: Facts,
+    gaps: int | None,
+    size: tuple[int, float],
+    problem: SchemaProblem | None,
 ) -> ColumnProfile:
     assert problem is not None
     n, unit = size

@@ -170,6 +170,7 @@ def _levels_of_gaps(
             numbers,
             offer_available=options.offer_available,
             offer_em=options.offer_em,
+            advice=options.gaps_advice,
         )
     if options.missing == "drop" and (gaps or tally.unweighed):
         unweighed = {str(options.weights_column): tally.unweighed} if tally.unweighed else {}

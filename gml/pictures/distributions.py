@@ -1,4 +1,4 @@
-"""Distributions inside nodes: a bar for each level, or a bell curve over its mean.
+"""Distributions inside nodes: a bar for each level, or the curve of a density over its mean.
 
 Of many levels the most probable are shown, ties by their order, and the others counted; those
 shown keep their order. What was observed is marked by a dot as well as by its colour.
@@ -27,9 +27,15 @@ _CURVE = Size(110.0, 34.0)
 # How many standard deviations of a bell curve are drawn to each side.
 _REACH = 3.0
 _STEPS = 12
+# The places of a mixture: between its ends, and around as many of its parts.
+_EVEN = 48
+_MOST_FOLLOWED = 4
 _MOST_IN_WORDS = 12
 # A float64 has no more.
 _MOST_DIGITS = 15
+
+
+Parts = tuple[tuple[float, float, float], ...]
 
 
 @dataclass(frozen=True)
@@ -45,13 +51,19 @@ class Bars:
 
 @dataclass(frozen=True)
 class Bell:
-    """The distribution of a node of numbers; of one that is certain, `sd` is 0."""
+    """The distribution of a node of numbers; of one that is certain, `sd` is 0.
+
+    One that is a mixture of normal distributions has these as `parts`: weight, mean and standard
+    deviation.
+    """
 
     mean: float
     sd: float
     prior: tuple[float, float] | None = None
     """The mean and the standard deviation before anything was observed, a dashed curve."""
     observed: bool = False
+    parts: Parts = ()
+    prior_parts: Parts = ()
 
 
 def is_observed(distribution: Bars | Bell | None) -> bool:
@@ -190,21 +202,24 @@ def _tick(x: float, top: float, bottom: float, colour: str, width: float | None 
 
 
 def _draw_bell(bell: Bell, left: float, top: float, room: Size, theme: Theme) -> list[Markup]:
-    curves = [(bell.mean, bell.sd), *([bell.prior] if bell.prior is not None else [])]
-    low = min(mean - _REACH * sd for mean, sd in curves)
-    high = max(mean + _REACH * sd for mean, sd in curves)
-    peak = max((1 / sd for _, sd in curves if sd > 0), default=1.0)
+    own = bell.parts or ((1.0, bell.mean, bell.sd),)
+    before: Parts = ()
+    if bell.prior is not None:
+        before = bell.prior_parts or ((1.0, *bell.prior),)
+    low = min(mean - _REACH * sd for _, mean, sd in (*own, *before))
+    high = max(mean + _REACH * sd for _, mean, sd in (*own, *before))
+    curves = [_curve(parts) for parts in (own, before) if parts and parts[0][2] > 0]
+    peak = max((height for curve in curves for _, height in curve), default=1.0)
     floor = top + _CURVE.height
 
     def across(value: float) -> float:
         return left + room.width * ((value - low) / (high - low) if high > low else 0.5)
 
-    def outline(mean: float, sd: float) -> str:
-        points = []
-        for step in range(-_STEPS, _STEPS + 1):
-            z = _REACH * step / _STEPS
-            height = (_CURVE.height - 4) * math.exp(-z * z / 2) / sd / peak
-            points.append(f"{number(across(mean + z * sd))},{number(floor - height)}")
+    def outline(parts: Parts) -> str:
+        points = [
+            f"{number(across(x))},{number(floor - (_CURVE.height - 4) * height / peak)}"
+            for x, height in _curve(parts)
+        ]
         return "M" + "L".join(points)
 
     observed = is_observed(bell)
@@ -214,12 +229,12 @@ def _draw_bell(bell: Bell, left: float, top: float, room: Size, theme: Theme) ->
         )
     ]
     if bell.sd > 0:
-        drawn.append(element("path", d=outline(bell.mean, bell.sd) + "Z", fill=theme.bar))
+        drawn.append(element("path", d=outline(own) + "Z", fill=theme.bar))
     if bell.prior is not None and bell.prior[1] > 0:
         drawn.append(
             element(
                 "path",
-                d=outline(*bell.prior),
+                d=outline(before),
                 fill="none",
                 stroke=theme.ink,
                 stroke_dasharray="3 2",
@@ -245,6 +260,25 @@ def _draw_bell(bell: Bell, left: float, top: float, room: Size, theme: Theme) ->
         fill=theme.ink,
     )
     return [*drawn, text]
+
+
+def _curve(parts: Parts) -> list[tuple[float, float]]:
+    """Places, and the density there up to a factor that is the same for all."""
+    steps = [_REACH * step / _STEPS for step in range(-_STEPS, _STEPS + 1)]
+    if len(parts) == 1:
+        _, mean, sd = parts[0]
+        return [(mean + z * sd, math.exp(-z * z / 2) / sd) for z in steps]
+    # Where the heaviest change, and evenly between the ends.
+    heaviest = sorted(parts, reverse=True)[:_MOST_FOLLOWED]
+    low = min(mean - _REACH * sd for _, mean, sd in parts)
+    high = max(mean + _REACH * sd for _, mean, sd in parts)
+    places = {low + (high - low) * k / _EVEN for k in range(_EVEN + 1)}
+    places.update(mean + z * sd for _, mean, sd in heaviest for z in steps)
+    return [(x, _density(x, parts)) for x in sorted(places)]
+
+
+def _density(x: float, parts: Parts) -> float:
+    return sum(weight * math.exp(-(((x - mean) / sd) ** 2) / 2) / sd for weight, mean, sd in parts)
 
 
 def _spread(bell: Bell) -> str:

@@ -7,15 +7,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gml.errors import CannotAnswer
+from gml.pictures.distributions import Parts
 from gml.pictures.graph_picture import Bars, Bell
 from gml.progress import reporter
 
 if TYPE_CHECKING:
     from gml.model.answer import Answer
     from gml.model.conditional.field import ConditionalField
+    from gml.model.mixed.mixture import NumberDistribution
     from gml.model.model import AskedModel
 
 Distributions = dict[str, Bars | Bell]
+
+# Parts of a mixture that are lighter are not seen in a picture.
+_LEAST_WEIGHT = 1e-3
 
 
 def distributions_of(
@@ -86,12 +91,25 @@ def _shown(answer: Answer) -> Distributions:
         return {name: Bell(*answer[name]) for name in answer.names}
     assert isinstance(answer, Marginals | MixedMarginals)
     return {
-        # A mixture is drawn as the bell of its mean and its standard deviation.
-        name: Bell(found.mean, found.sd)
+        name: Bell(found.mean, found.sd, parts=_parts(found))
         if isinstance(found, NumberDistribution)
         else Bars(found.levels, tuple(found.table.tolist()))
         for name, found in answer.distributions.items()
     }
+
+
+def _parts(found: NumberDistribution) -> Parts:
+    """The normal distributions that one is a mixture of; none if some are points, or unknown."""
+    if found.weight is None:
+        return ()
+    figures = zip(
+        found.weight.tolist(),
+        found.component_mean.tolist(),
+        found.component_sd.tolist(),
+        strict=True,
+    )
+    parts = tuple(part for part in figures if part[0] >= _LEAST_WEIGHT)
+    return parts if len(parts) > 1 and all(sd > 0 for _, _, sd in parts) else ()
 
 
 def _observed(before: Bars | Bell, value: str | float) -> Bars | Bell:
@@ -105,4 +123,4 @@ def _beside(found: Bars | Bell, before: Bars | Bell) -> Bars | Bell:
     if isinstance(found, Bars) and isinstance(before, Bars):
         return replace(found, prior=before.shares)
     assert isinstance(found, Bell) and isinstance(before, Bell)
-    return replace(found, prior=(before.mean, before.sd))
+    return replace(found, prior=(before.mean, before.sd), prior_parts=before.parts)

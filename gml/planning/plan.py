@@ -10,10 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from gml.counts.coded_rows import mask_bytes
 from gml.data.dataset import Dataset
 from gml.data.sample_size import TableSize
+from gml.errors import counted
 from gml.kernel.layout import DENSE_CELLS
 from gml.planning.growth import UNEVEN, Range, carried_on, straight_on
 from gml.planning.pilots import Pilot, Reading
@@ -71,7 +73,7 @@ class Seconds:
     elapsed: Range
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """What a run would take.
 
@@ -97,6 +99,21 @@ class Plan:
     replicates: int | None = None
     refused: tuple[Refusal, ...] = ()
     notes: tuple[str, ...] = field(default=())
+
+    def __repr__(self) -> str:
+        rows = f"{'' if self.rows_exact else 'about '}{counted(self.rows, 'row')}"
+        parts = [f"{rows} x {counted(self.columns, 'column')}", self.engine]
+        if self.memory is not None:
+            parts.append(f"{self.memory.peak / 1e6:.0f} MB")
+        if self.seconds is not None:
+            parts.append(f"about {self.seconds.elapsed.likely:.2g} s")
+        if self.refused:
+            parts.append("refused")
+        return f"<Plan of {self.command}: {', '.join(parts)}>"
+
+    if TYPE_CHECKING:
+        # The package adds it to the class, and `__str__` too: reports are above this room.
+        def _repr_html_(self) -> str | None: ...
 
     @property
     def columns(self) -> int:

@@ -149,6 +149,8 @@ def fit_params(
         refuse_many_numbers=True,
         offer_available=em is None,
         offer_em=True,
+        gaps_advice=None if change is None else change.gaps_advice,
+        settles_empty=em is not None,
         undeclared="numbers" if gaussian or by_graph else "labels",
         takes_numbers=parameter("gaussian"),
         threads=threads,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gml.errors import EXIT_CODES, Note, UsageError, parameter, unknown_name, with_flags
+from gml.errors import EXIT_CODES, Note, UsageError, parameter, unknown_name, unmarked, with_flags
 from gml.formats.suffixes import (
     CHECK_SUFFIXES,
     DRAWING_SUFFIXES,
@@ -25,7 +25,7 @@ from gml.text_table import aligned
 from gml.verbs.shared.topic_text import entry_block, entry_lead, wrapped
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Topic:
     """A topic: what it is about, and its entries, each a name and facts about it.
 
@@ -40,12 +40,16 @@ class Topic:
     @property
     def text(self) -> str:
         """The topic for people, with flags for parameters."""
-        blocks = [self.title, wrapped(with_flags(self.about))]
-        entries = [with_flags(entry_block(entry)) for entry in self.entries]
+        return self._written(with_flags)
+
+    def _written(self, write: Callable[[str], str]) -> str:
+        about = self.about.marked if isinstance(self.about, Note) else self.about
+        blocks = [self.title, wrapped(write(about))]
+        entries = [write(entry_block(entry)) for entry in self.entries]
         if any("\n" in entry for entry in entries):
             return "\n\n".join([*blocks, *entries]) + "\n"
         are_numbers = all(str(entry["name"]).isdecimal() for entry in self.entries)
-        lines = [(f"{entry['name']}:", with_flags(entry_lead(entry))) for entry in self.entries]
+        lines = [(f"{entry['name']}:", write(entry_lead(entry))) for entry in self.entries]
         table = aligned(lines, right={0} if are_numbers else ())
         return "\n\n".join([*blocks, "\n".join(table)]) + "\n"
 
@@ -60,6 +64,10 @@ class Topic:
 
     def __str__(self) -> str:
         return self.text
+
+    def __repr__(self) -> str:
+        """The text with parameters as Python has them, which is what a session shows."""
+        return self._written(unmarked).rstrip("\n")
 
 
 def help(topic: str) -> Topic:
@@ -241,7 +249,13 @@ def _missing() -> Content:
     tokens = ", ".join(token or "an empty cell" for token in DEFAULT_NA)
     about = (
         f"A cell is missing if it is {tokens}; {parameter('na')} replaces this list, and a "
-        f"declared level is never missing. {parameter('missing')} says what is done then:"
+        f"declared level is never missing. gml profile {parameter('missing_patterns')} shows what "
+        "is missing together, and tests whether that has to do with values. gml impute fills gaps "
+        f"by a model. {parameter('hidden')} makes hidden nodes of nodes that are no columns, "
+        f"such as classes: fit-params and score fit them by EM. gml pc "
+        f"{parameter('missing', 'available')} {parameter('missing_correction', 'mvpc')} removes "
+        f"edges that only missing values make. {parameter('missing')} says what is done with "
+        "missing cells:"
     )
     return about, [{"name": name, "does": does} for name, does in MISSING.items()]
 
@@ -361,5 +375,8 @@ TOPICS: dict[str, tuple[str, Callable[[], Content]]] = {
 }
 """The topics: a title, and what makes the content."""
 
-OTHER_NAMES = {"em": "missing", "memory": "engines", "scale": "engines", "spark": "engines"}
+OTHER_NAMES = {
+    **dict.fromkeys(("em", "hidden", "mvpc", "missing-patterns", "mcar"), "missing"),
+    **dict.fromkeys(("memory", "scale", "spark", "stream", "spool"), "engines"),
+}
 """What people look for under another name than that of the topic."""

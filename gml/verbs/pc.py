@@ -299,8 +299,8 @@ def _report(result: PcResult) -> None:
 def _report_correction(found: Corrected) -> None:
     """Say what makes values missing, and what came of that."""
     causes = [f"{quote(name)} by {listing(some)}" for name, some in found.causes.of.items() if some]
-    if causes:
-        reporter().note(f"made missing: {'; '.join(causes)}")
+    made = "; ".join(causes) or "nothing was found that makes values missing"
+    reporter().note(f"made missing: {made}" if causes else made)
     removed = [f"{printable(x)} --- {printable(y)}" for x, y in found.removed]
     if removed:
         reporter().note(f"edges that only missing values made: {', '.join(removed)}")

@@ -11,7 +11,7 @@ from gml.counts.counter import Counter
 from gml.data.dataset import Dataset
 from gml.data.missing_patterns import MissingPatterns
 from gml.data.missing_patterns import missing_patterns as count_patterns
-from gml.data.options import ReadingKeywords
+from gml.data.options import ReadingKeywords, ReadOptions
 from gml.data.profile import Profile, profile_table
 from gml.data.profile import profile as profile_of
 from gml.errors import CannotAnswer, counted, place
@@ -61,8 +61,8 @@ def profile(
     ...                                  missing_patterns=True).patterns.patterns]
     [898, 54, 47, 1]
     """
-    patterns_of = functools.partial(_patterns, threads) if missing_patterns else None
     options = replace(options_for(data, reading, threads=threads), missing="available")
+    patterns_of = functools.partial(_patterns, threads, options) if missing_patterns else None
     if not isinstance(data, Dataset | Counter):
         return profile_table(data, options, patterns_of)
     dataset = rows_of(data, options)
@@ -74,7 +74,7 @@ def profile(
     return found if patterns_of is None else replace(found, patterns=patterns_of(dataset))
 
 
-def _patterns(threads: int | None, dataset: Dataset) -> MissingPatterns:
+def _patterns(threads: int | None, options: ReadOptions, dataset: Dataset) -> MissingPatterns:
     """Count the patterns of missing values, and test whether they have to do with values."""
     from gml.model.em.mcar import little_test
 
@@ -82,4 +82,6 @@ def _patterns(threads: int | None, dataset: Dataset) -> MissingPatterns:
     if all(not one.missing for one in found.patterns):
         return found
     with reporter().phase("testing whether values are missing completely at random"):
-        return replace(found, mcar=little_test(dataset, threads=threads or available_threads()))
+        labels = [name for name in dataset.names if options.declared_levels(name) is not None]
+        test = little_test(dataset, labels=labels, threads=threads or available_threads())
+        return replace(found, mcar=test)

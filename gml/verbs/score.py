@@ -201,6 +201,7 @@ def score(
         undeclared=undeclared,
         offer_available=all(some.takes_gaps for some in chosen),
         offer_em=True,
+        settles_empty=bool(requests),
         takes_numbers=score_of_numbers(),
         threads=threads,
         **reading,

@@ -251,3 +251,18 @@ def test_a_constant_number_is_refused_without_a_warning(gml, tmp_path, command):
     done = gml(command, "d.csv", "-c", "kind,flat")
     assert b"only one value, so independent of everything: 'flat'\n" in done.stderr
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", b"this is a PDF document, not a table"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", b"this is a PNG picture, not a table"),
+        (b"\x93NUMPY\x01\0v\0\n", b"this is not a text file"),
+        (b"caf\xe9,th\xe9\n1,2\n", b"try --encoding cp1252"),
+    ],
+)
+def test_a_file_that_is_no_text_gets_no_hint_about_encodings(gml, tmp_path, content, said):
+    (tmp_path / "data.csv").write_bytes(content)
+    done = gml("pc", tmp_path / "data.csv")
+    assert done.returncode == 3 and said in done.stderr

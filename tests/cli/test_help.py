@@ -170,7 +170,7 @@ def test_codes_and_what_they_mean_are_in_columns(gml):
     assert lines[0] == "  0:  done; where a question was asked, the answer is yes"
     assert lines[-1] == "130:  interrupted; partial files were removed"
     assert {line[3:6] for line in lines} == {":  "}
-    choices = gml("help", "missing").stdout.decode().splitlines()[5:]
+    choices = gml("help", "missing").stdout.decode().split("\n\n")[2].splitlines()
     assert {line[10:12] for line in choices} == {"  "}
     assert " " not in {line[12] for line in choices}
 

@@ -32,6 +32,53 @@ def test_a_column_without_values_is_to_be_left_out(gml, holes):
     assert "no values, so independent of everything: 'a'; leave out (--exclude 'a')" in said(done)
 
 
+def test_a_node_of_an_empty_column_is_to_be_hidden_and_then_nothing_is_said(gml, holes):
+    for command in ("fit-params", "score"):
+        done = gml(command, "empty.csv", "graph.dot", "--missing", "em")
+        assert done.returncode == 3 and "leave" not in said(done)
+        assert "name it as a hidden node and say how many levels it has (--hidden: a=2)" in said(
+            done
+        )
+        done = gml(command, "empty.csv", "graph.dot", "--missing", "em", "--hidden", "a=2")
+        assert done.returncode == 0 and "no values" not in said(done)
+
+
+def test_a_model_without_gaps_takes_no_rows_with_gaps_and_says_what_to_do(gml, holes):
+    (holes / "whole.csv").write_text("a,b\nx,u\ny,v\nx,v\n")
+    assert gml("fit-params", "whole.csv", "graph.dot", "-o", "m.json").returncode == 0
+    done = gml("fit-params", "holes.csv", "m.json", "--update")
+    assert done.returncode == 3
+    assert "m.json has only rows without gaps: take rows with gaps out of the data, or" in said(
+        done
+    )
+    assert "level" not in said(done) and "available" not in said(done)
+    done = gml("fit-params", "holes.csv", "m.json", "--update", "--missing", "drop")
+    assert done.returncode == 2 and "fit all rows of the model anew (--missing drop" in said(done)
+    done = gml("fit-params", "holes.csv", "m.json", "--forget")
+    assert done.returncode == 3 and said(done).endswith("take rows with gaps out of the data\n")
+
+
+def test_taking_away_what_was_never_added_is_a_warning(gml, holes):
+    rows = "x,u\ny,v\nx,v\ny,u\n"
+    (holes / "old.csv").write_text("a,b\n" + 3 * rows)
+    (holes / "few.csv").write_text("a,b\nx,u\n")
+    assert gml("fit-params", "old.csv", "graph.dot", "-o", "m.json").returncode == 0
+    done = gml("fit-params", "few.csv", "m.json", "--forget")
+    assert done.returncode == 0
+    assert "is none of those that m.json was fitted to; that is right only if" in said(done)
+    assert gml("fit-params", "few.csv", "m.json", "--update", "-o", "more.json").stderr == b""
+    assert gml("fit-params", "few.csv", "more.json", "--forget").stderr == b""
+
+
+def test_a_table_that_has_nothing_of_the_graph_is_another_table(gml, holes):
+    (holes / "other.csv").write_text("c,d\n1,2\n3,4\n")
+    done = gml("fit-params", "other.csv", "graph.dot")
+    assert done.returncode == 3 and "--hidden" not in said(done)
+    assert "none of its nodes is a column: the nodes are 'a', 'b', and the columns 'c', 'd'" in (
+        said(done)
+    )
+
+
 def test_policies_that_do_not_fit_are_answered_with_those_that_do(gml, holes):
     assert "or em with gml hc" in said(gml("hc", "holes.csv", "--missing", "available"))
     assert "--missing available" in said(gml("pc", "holes.csv", "--missing", "em"))
@@ -43,6 +90,12 @@ def test_policies_that_do_not_fit_are_answered_with_those_that_do(gml, holes):
 def test_em_is_a_name_of_the_topic_of_missing_values(gml):
     assert gml("help", "em").stdout == gml("help", "missing").stdout
     assert b"hc, ges and mixture" in gml("help", "missing").stdout
+    for word in ("hidden", "mvpc"):
+        assert gml("help", word).stdout == gml("help", "missing").stdout
+    for word in (b"--hidden", b"mvpc", b"gml impute", b"--missing-patterns"):
+        assert word in gml("help", "missing").stdout
+    for word in ("stream", "spool"):
+        assert gml("help", word).stdout == gml("help", "engines").stdout
 
 
 def test_advice_to_take_numbers_names_them_where_others_are_numbers_already(gml, tmp_path):

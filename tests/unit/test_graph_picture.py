@@ -523,6 +523,25 @@ def test_a_node_of_numbers_has_a_bell_curve_with_its_mean_and_spread():
     assert (floor - heights[16]) / (floor - heights[12]) == pytest.approx(math.exp(-0.5), abs=1e-3)
 
 
+def test_a_mixture_has_a_hump_for_each_of_its_parts():
+    parts = ((0.75, 0.0, 1.0), (0.25, 8.0, 1.0))
+    picture = drawn(CHAIN, distributions={"b": Bell(2.0, 3.6, parts=parts)})
+    (path,) = (p for p in nodes_of(picture)["b"].iter(f"{SVG}path") if p.get("fill") == LIGHT.bar)
+    points = [tuple(map(float, p.split(","))) for p in path.get("d").strip("MZ").split("L")]
+    floor = points[0][1]
+    humps = [
+        (x, floor - y)
+        for (_, a), (x, y), (_, b) in zip(points, points[1:], points[2:], strict=False)
+        if y < a and y < b
+    ]
+    assert len(humps) == 2
+    assert humps[1][1] / humps[0][1] == pytest.approx(1 / 3, abs=0.01)
+    # From −3 to 11, with parts at 0 and at 8.
+    assert (humps[1][0] - humps[0][0]) / (points[-1][0] - points[0][0]) == pytest.approx(
+        8 / 14, abs=0.01
+    )
+
+
 def test_the_bell_curve_of_the_prior_shares_its_scale():
     picture = drawn(CHAIN, distributions={"b": Bell(1.0, 0.5, prior=(0.0, 1.0))})
     node = nodes_of(picture)["b"]

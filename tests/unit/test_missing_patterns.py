@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -113,7 +114,7 @@ def test_it_keeps_its_level_and_sees_gaps_that_depend_on_labels():
     [
         ({"x": [1.0, 2.0, 4.0], "y": [1.0, 0.5, 2.0]}, "nothing is missing"),
         ({"x": [1.0, None, 4.0], "y": [1.0, 1.0, 1.0]}, "in the same columns"),
-        ({"x": [1.0, None, None], "y": [None, None, None]}, "no values"),
+        ({"x": [1.0, None, None], "y": [None, None, None]}, "none of which varies"),
     ],
 )
 def test_tables_without_a_test_say_why(frame, why):
@@ -121,10 +122,72 @@ def test_tables_without_a_test_say_why(frame, why):
     assert found.p_value is None and why in found.why
 
 
-def test_very_many_levels_are_not_tested():
-    frame = pd.DataFrame({"a": [f"L{k}" for k in range(200)], "b": ["x", None] * 100})
-    found = little_test(read(frame, max_levels=300))
-    assert found.p_value is None and "199 columns" in found.why
+def test_labels_of_very_many_levels_are_left_out_but_for_their_gaps():
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=300)
+    frame = pd.DataFrame({"x": x, "a": [f"L{k % 120}" for k in range(300)]})
+    frame.loc[x > 0.8, "a"] = None
+    found = little_test(read(frame, numeric=["x"], max_levels=300))
+    assert found.left_out == {"a": f"has {frame['a'].nunique()} levels"}
+    assert found.df == 1 and found.p_value < 1e-6
+
+
+def test_labels_that_spell_numbers_are_taken_as_these_unless_declared():
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({"x": rng.integers(5, size=200), "y": rng.integers(3, size=200)})
+    frame = frame.astype("Int64").astype("string")
+    frame.loc[rng.random(200) < 0.3, "y"] = None
+    found = little_test(read(frame))
+    assert found.numbers == ("x", "y")
+    assert found == replace(little_test(read(frame, numeric=["x", "y"])), numbers=("x", "y"))
+    assert little_test(read(frame), labels=["x"]).df == 4
+
+
+def test_columns_that_stand_in_the_way_are_left_out_one_by_one():
+    rng = np.random.default_rng(6)
+    frame = pd.DataFrame({name: rng.normal(size=200) for name in "xyz"})
+    frame["rare"] = np.where(np.arange(200) < 2, "yes", "no")
+    frame["seldom"] = np.where(np.arange(200) < 5, "yes", "no")
+    frame["none"] = None
+    frame.loc[:9, "x"] = np.nan
+    frame.loc[:99, "y"] = np.nan
+    frame.loc[50:80, "z"] = np.nan
+    found = little_test(read(frame, numeric=["x", "y", "z"]))
+    assert list(found.left_out) == ["none", "rare", "seldom"]
+    assert found.left_out["rare"] == "does not vary enough in the rows that have 'x', 'y'"
+    rest = little_test(read(frame[["x", "y", "z"]], numeric=["x", "y", "z"]))
+    assert found.p_value == pytest.approx(rest.p_value, rel=1e-9)
+
+
+def test_codes_and_columns_left_out_keep_the_level():
+    def p_value(seed):
+        rng = np.random.default_rng(seed)
+        codes = pd.Series(rng.integers(1, 5, size=300)).astype("string")
+        frame = pd.DataFrame({"codes": codes, "more": codes, "x": rng.normal(size=300)})
+        frame["x"] += rng.integers(2, size=300)
+        frame["more"] = frame["more"].mask(rng.random(300) < 0.2)
+        frame["x"] = frame["x"].mask(rng.random(300) < 0.3)
+        found = little_test(read(frame, numeric=["x"]))
+        assert list(found.left_out) == ["more"]
+        return found.p_value
+
+    p = np.array([p_value(seed) for seed in range(80)])
+    # 80 draws: more than 12 rejections at 0.05 have a probability below 1e-3.
+    assert np.count_nonzero(p <= 0.05) <= 12
+    assert 25 <= np.count_nonzero(p <= 0.5) <= 55
+
+
+def test_columns_of_more_numbers_than_levels_are_in_the_patterns(gml, tmp_path):
+    rng = np.random.default_rng(7)
+    frame = pd.DataFrame({"x": rng.normal(size=400), "y": rng.normal(size=400)})
+    frame.loc[rng.random(400) < 0.2, "x"] = np.nan
+    text = report(gml, tmp_path, frame)
+    assert "nothing speaks against" in text and text.count("not in the schema") == 2
+    frame["kind"] = "a"
+    frame["w"] = 2
+    weighted = report(gml, tmp_path, frame, "--weights", "w")
+    rows = [line.split() for line in weighted.splitlines() if line.endswith(" x")]
+    assert [row[0] for row in rows] == [f"{2 * frame['x'].isna().sum()}"] * 2
 
 
 def test_profiles_show_patterns_and_are_schemas_all_the_same(gml, tmp_path):
@@ -178,13 +241,18 @@ def test_columns_with_gaps_are_listed_by_number(gml, tmp_path):
     ]
 
 
-def test_what_would_allow_a_test_is_named(gml, tmp_path):
+def test_what_a_test_was_made_of_is_named(gml, tmp_path):
     rng = np.random.default_rng(3)
     label = np.array([f"L{k:03}" for k in range(120)])
     frame = pd.DataFrame({"n": rng.normal(size=240).round(3), "id": np.tile(label, 2), "k": "x"})
     frame.loc[::5, "n"] = np.nan
+    frame["m"] = rng.normal(size=240).round(1)
     text = report(gml, tmp_path, frame)
-    assert "try --numeric 'n' --exclude 'id'" in text
+    assert "taken as numbers in Little's test: 'n', 'm'\n" in text
+    assert "left out of Little's test, but for its gaps: 'id' has 120 levels\n" in text
+    run = gml("profile", tmp_path / "table.csv", "--missing-patterns")
+    test = json.loads(run.stdout)["missing_patterns"]["mcar"]
+    assert test["numbers"] == ["n", "m"] and test["left_out"] == {"id": "has 120 levels"}
 
 
 def test_columns_that_determine_one_another_are_named(gml, tmp_path):
@@ -195,11 +263,12 @@ def test_columns_that_determine_one_another_are_named(gml, tmp_path):
     )
     frame.loc[::7, "x"] = np.nan
     text = report(gml, tmp_path, frame, "--numeric", "years,x")
-    assert "'school', 'years' determine one another" in text and "--exclude 'years'" in text
+    assert "its gaps: 'years' follows from 'school' in the rows that have them" in text
     frame["years"] = rng.integers(5, size=200)
     frame.loc[frame["years"] == 4, "x"] = np.nan
-    assert dependent_columns(read(frame, numeric=["x"])).startswith(
-        "'years' does not vary enough in the rows that have 'x'"
+    assert dependent_columns(read(frame, numeric=["x"])) == (
+        "years",
+        "does not vary enough in the rows that have 'x'",
     )
     assert dependent_columns(read(frame, numeric=["x", "years"])) is None
 

@@ -15,6 +15,7 @@ import pytest
 import gml
 from gml.model.network import Network
 from gml.pictures.graph_picture import Bars, Bell
+from gml.pictures.node_distributions import distributions_of
 from gml.pictures.notebook import graphs, tables
 from tests.pictures import shown
 from tests.places import ROOT
@@ -400,3 +401,48 @@ def test_only_a_notebook_pays_for_what_it_shows():
         "print([name for name in late if name in sys.modules])"
     )
     assert python(code) == "[]\n"
+
+
+def test_what_classes_are_like_is_a_frame_and_a_picture():
+    found = gml.mixture("sample_data/carcinoma.csv", components=3, weights="slides")
+    assert repr(found.profiles) == "<ClassProfiles: 3 classes, 7 columns>"
+    frame = found.profiles.to_frame()
+    assert list(frame) == ["column", "is", "level", "class=1", "class=2", "class=3"]
+    assert len(frame) == 1 + 7 * 2
+    assert frame.iloc[1:3]["class=2"].sum() == pytest.approx(1)
+    assert "<svg" in found.profiles._repr_html_()
+    assert repr(found.chosen).startswith("<MixtureFit: 3 classes, log-likelihood -293.7")
+    assert "<table>" in found.chosen._repr_html_()
+
+
+def test_profiles_show_patterns_of_missing_values_and_the_test():
+    found = gml.profile("sample_data/survey_missing.csv", missing_patterns=True)
+    html = found._repr_html_()
+    assert "Missing together" in html and "Little's test: chi2" in html
+    assert "Little's test p" in repr(found) and "Little's test p" in repr(found.patterns)
+    assert found.patterns.to_frame()["rows"].sum() == 1000
+
+
+def test_plans_and_topics_show_their_text():
+    plan = gml.plan("chowliu", "sample_data/asia.csv")
+    assert repr(plan).startswith("<Plan of chowliu: 5000 rows x 8 columns, memory, ")
+    assert str(plan).startswith("command ") and "refused " in str(plan)
+    assert "<table>" in plan._repr_html_()
+    topic = gml.help("engines")
+    assert repr(topic).startswith("Engines, and memory\n") and "`max_memory`" in repr(topic)
+    assert "--max-memory" in topic.text
+
+
+def test_a_number_of_several_classes_is_drawn_as_a_mixture():
+    rng = np.random.default_rng(1)
+    classes = rng.integers(2, size=300)
+    frame = pd.DataFrame({"x": rng.normal(size=300) + 6 * classes, "k": classes.astype(str)})
+    model = gml.mixture(frame, components=2, numeric=["x"], em_restarts=2).model
+    parts = distributions_of(model, ["x", "k"], {})["x"].parts
+    assert [round(weight, 1) for weight, _, _ in parts] == [0.5, 0.5]
+    assert abs(parts[0][1] - parts[1][1]) == pytest.approx(6, abs=0.5)
+    told = gml.draw(
+        gml.mixture("sample_data/carcinoma.csv", components=2, weights="slides").model,
+        kind="classes",
+    ).svg
+    assert "shares of levels" in told and "deviation" not in told

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from gml.errors import with_flags
+from gml.errors import unmarked, with_flags
 from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.json_document import SCHEMA, document_text, encode
 from gml.formats.reports.rows import as_csv, as_markdown
@@ -112,6 +112,17 @@ def _row(name: str, of: str, bound: Any, value: Any, unit: str) -> dict[str, Any
 
 def as_text(plan: Plan) -> str:
     """A few lines, each of which begins with what it is about."""
+    lines = _lines(plan, with_flags)
+    width = max(len(name) for name, _ in lines) + 2
+    return "".join(f"{name:<{width}}{text}\n" for name, text in lines)
+
+
+def lines_of_plan(plan: Plan) -> list[dict[str, str]]:
+    """The same as rows, with parameters as Python has them."""
+    return [{"what": name, "plan": text} for name, text in _lines(plan, unmarked)]
+
+
+def _lines(plan: Plan, write: Callable[[str], str]) -> list[tuple[str, str]]:
     lines = [("command", f"gml {plan.command}"), ("table", _table(plan))]
     if plan.levels:
         lines.append(("levels", _levels(plan)))
@@ -125,13 +136,12 @@ def as_text(plan: Plan) -> str:
     if plan.pilots:
         sizes = ", ".join(f"{rows:,}" for rows in plan.pilots)
         lines.append(("from", f"pilots on {sizes} rows"))
-    lines += [("note", with_flags(note)) for note in plan.notes]
+    lines += [("note", write(note)) for note in plan.notes]
     for refusal in plan.refused:
-        lines.append(("refused", f"exit code {refusal.exit_code}: {with_flags(refusal.reason)}"))
+        lines.append(("refused", f"exit code {refusal.exit_code}: {write(refusal.reason)}"))
     if not plan.refused:
         lines.append(("refused", "nothing"))
-    width = max(len(name) for name, _ in lines) + 2
-    return "".join(f"{name:<{width}}{text}\n" for name, text in lines)
+    return lines
 
 
 def _table(plan: Plan) -> str:

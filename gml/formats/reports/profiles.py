@@ -6,10 +6,10 @@ from collections import Counter as Multiset
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gml.data.missing_patterns import McarTest
+from gml.data.missing_patterns import McarTest, MissingPatterns
 from gml.data.profile import ColumnProfile, Profile
 from gml.data.schema import NUMERIC
-from gml.errors import parameter, with_flags
+from gml.errors import Note, counted, listing, parameter, quote, with_flags
 from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.json_document import SCHEMA, document_text
 from gml.formats.reports.rows import as_csv, as_markdown, as_text
@@ -131,6 +131,10 @@ def _seen(value: Any) -> Any:
 
 def _note(column: ColumnProfile) -> str | None:
     if column.why is None:
+        if column.levels and column.distinct is not None and column.distinct < len(column.counts):
+            seen = sum(count > 0 for count in column.counts)
+            if column.distinct < seen:
+                return f"{seen} levels are spellings of {counted(column.distinct, 'number')}"
         return None
     if column.option is None:
         return f"not in the schema: {column.why}"
@@ -146,19 +150,30 @@ def _with_patterns(
     found = profile.patterns
     if found is None:
         return text
-    shown = [
-        {
-            "rows": one.rows,
-            "share": one.rows / found.rows,
-            "missing": list(one.missing) if one.missing else None,
-        }
-        for one in found.patterns[:_SHOWN_PATTERNS]
-    ]
+    shown = rows_of_patterns(found)[:_SHOWN_PATTERNS]
     left = len(found.patterns) - _SHOWN_PATTERNS
     more = f"{left} more patterns\n" if left > 0 else ""
     gaps = _gaps(profile)
     parts = [text, *([table(gaps)] if gaps else []), table(shown)]
-    return "\n".join(parts) + f"{before}{more}{before}{_of_mcar(found.mcar)}\n"
+    said = f"\n{before}".join(map(with_flags, words_of_test(found)))
+    return "\n".join(parts) + f"{before}{more}{before}{said}\n"
+
+
+def rows_of_patterns(patterns: MissingPatterns) -> list[dict[str, Any]]:
+    """One row per pattern, the commonest first."""
+    return [
+        {
+            "rows": one.rows,
+            "share": one.rows / patterns.rows,
+            "missing": list(one.missing) if one.missing else None,
+        }
+        for one in patterns.patterns
+    ]
+
+
+def words_of_test(patterns: MissingPatterns) -> list[str]:
+    """What Little's test was made of, and what it says; with parameters as messages name them."""
+    return [*_columns_of_test(patterns.mcar), _of_mcar(patterns.mcar)]
 
 
 def _gaps(profile: Profile) -> list[dict[str, Any]]:
@@ -171,17 +186,29 @@ def _gaps(profile: Profile) -> list[dict[str, Any]]:
     ]
 
 
+def _columns_of_test(mcar: McarTest | None) -> list[str]:
+    """How the test took columns that are not numbers, and which it left out."""
+    if mcar is None:
+        return []
+    found = []
+    if mcar.numbers:
+        found.append(f"taken as numbers in Little's test: {listing(mcar.numbers)}")
+    for name, why in mcar.left_out.items():
+        found.append(f"left out of Little's test, but for its gaps: {quote(name)} {why}")
+    return found
+
+
 def _of_mcar(mcar: McarTest | None) -> str:
     if mcar is None:
         return "nothing is missing"
     if mcar.p_value is None:
-        why = with_flags(mcar.why or "")
+        why = mcar.why.marked if isinstance(mcar.why, Note) else mcar.why
         return f"no test of whether values are missing completely at random: {why}"
     test = f"Little's test: chi2 {mcar.statistic:.6g}, df {mcar.df}, p {mcar.p_value:.6g}"
     if mcar.p_value <= _MCAR_LEVEL:
         return (
             f"not missing completely at random ({test}): where values are missing depends on "
-            "others; --missing em needs only that these others are there"
+            f"others; {parameter('missing', 'em')} needs only that these others are there"
         )
     return f"nothing speaks against missing completely at random ({test})"
 

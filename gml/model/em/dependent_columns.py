@@ -7,12 +7,13 @@ columns that the dependence is between: those with a weight in the last right si
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import Dataset, missing_mask
-from gml.data.number_summary import numbers_of_labels
-from gml.errors import listing, parameter, quote
+from gml.errors import listing, quote
 from gml.name_order import NameOrder
 
 _ROUNDING = 1e-9
@@ -20,8 +21,15 @@ _ROUNDING = 1e-9
 _WEIGHT = 1e-6
 
 
-def dependent_columns(dataset: Dataset) -> str | None:
-    """Say which columns depend on one another, and which to leave out; None if none is found."""
+class Dependence(NamedTuple):
+    """A column to leave out, since others determine it or it varies too little beside them."""
+
+    column: str
+    why: str
+
+
+def dependent_columns(dataset: Dataset) -> Dependence | None:
+    """Find columns that depend on one another, and one of them to leave out; None if none does."""
     masks = [missing_mask(column) for column in dataset.columns]
     order = sorted(NameOrder(dataset.names).positions.tolist(), key=lambda j: int(masks[j].sum()))
     rows = np.ones(dataset.n_rows, dtype=bool)
@@ -38,27 +46,14 @@ def dependent_columns(dataset: Dataset) -> str | None:
             continue
         last = dataset.names[j]
         if not rows.any():
-            return (
-                f"no row has {quote(last)} and all columns with fewer gaps; leave it out "
-                f"({parameter('exclude', [last])})"
-            )
+            return Dependence(last, "no row has it and all columns with fewer gaps")
         names = [dataset.names[k] for k in involved]
-        if len(names) == 1 and names[0] == last:
-            return (
-                f"{quote(last)} does not vary enough in the rows that have all columns with fewer "
-                f"gaps; leave it out ({parameter('exclude', [last])})"
-            )
         if len(names) == 1:
-            return (
-                f"{quote(names[0])} does not vary enough in the rows that have {quote(last)}; "
-                f"leave one of them out ({parameter('exclude', [names[0]])})"
-                f"{_as_numbers(dataset, involved[0])}"
-            )
+            others = "all columns with fewer gaps" if names[0] == last else quote(last)
+            return Dependence(names[0], f"does not vary enough in the rows that have {others}")
         least_seen = last if last in names else names[-1]
-        return (
-            f"{listing(names)} determine one another in the rows that have them; "
-            f"leave one of them out ({parameter('exclude', [least_seen])})"
-        )
+        others = listing([name for name in names if name != least_seen])
+        return Dependence(least_seen, f"follows from {others} in the rows that have them")
     return None
 
 
@@ -92,14 +87,6 @@ def _is_constant(dataset: Dataset, j: int) -> bool:
     """Whether a column has one value at most, and so takes no part."""
     column = dataset.columns[j]
     return len(np.unique(column[~missing_mask(column)])) < 2
-
-
-def _as_numbers(dataset: Dataset, j: int) -> str:
-    """Offer to take labels that are all numbers as such."""
-    levels = dataset.variables[j].levels
-    if levels is None or len(levels) < 3 or np.isnan(numbers_of_labels(levels)[:-1]).any():
-        return ""
-    return f", or take it as numbers ({parameter('numeric', [dataset.names[j]])})"
 
 
 def _dependence(dataset: Dataset, chosen: list[int], rows: NDArray[np.bool_]) -> list[int] | None:

@@ -54,7 +54,7 @@ class MixtureSettings:
     deadline: Deadline = field(default_factory=Deadline)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MixtureFit:
     """A mixture at its best end; criteria are None where it has none.
 
@@ -91,6 +91,13 @@ class MixtureFit:
     discarded: tuple[str, ...]
     report: EmReport | None = field(repr=False)
     """How EM went, as other fits say it."""
+
+    def __repr__(self) -> str:
+        classes = f"{self.n_classes} class{'es'[: 2 * (self.n_classes != 1)]}"
+        figures = {"log-likelihood": self.log_likelihood, "bic": self.bic, "icl": self.icl}
+        known = [f"{name} {value:.6g}" for name, value in figures.items() if value is not None]
+        model = [] if self.covariance is None else [self.covariance]
+        return f"<MixtureFit: {' '.join([classes, *model])}{', ' * bool(known)}{', '.join(known)}>"
 
     @property
     def is_identified(self) -> bool:

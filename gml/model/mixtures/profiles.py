@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import Variable
-from gml.errors import GraphError, listing, quote
+from gml.errors import GraphError, counted, listing, quote
 from gml.model.network import CPT, Network
 from gml.model.regressions import ConditionalGaussian
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Vector = NDArray[np.float64]
 
@@ -32,13 +36,48 @@ class NumberProfile:
     sds: Vector
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ClassProfiles:
     """The classes of a mixture, side by side, with the columns in their order."""
 
     hidden: Variable
     sizes: Vector
     columns: tuple[LabelProfile | NumberProfile, ...]
+
+    def __repr__(self) -> str:
+        classes = len(self.sizes)
+        return (
+            f"<ClassProfiles: {classes} class{'es'[: 2 * (classes != 1)]}, "
+            f"{counted(len(self.columns), 'column')}>"
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The classes side by side: a row for their sizes, each level, each mean and deviation."""
+        found = [self._row(self.hidden.name, "share", None, self.sizes)]
+        for column in self.columns:
+            name = column.variable.name
+            if isinstance(column, NumberProfile):
+                found.append(self._row(name, "mean", None, column.means))
+                found.append(self._row(name, "sd", None, column.sds))
+                continue
+            for k, level in enumerate(column.variable.levels or ()):
+                found.append(self._row(name, "share", level, column.table[:, k]))
+        return found
+
+    def _row(self, name: str, what: str, level: str | None, values: Vector) -> dict[str, Any]:
+        classes = [f"{self.hidden.name}={one}" for one in self.hidden.levels or ()]
+        by_class = dict(zip(classes, values.tolist(), strict=True))
+        return {"column": name, "is": what, "level": level, **by_class}
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a pandas DataFrame: the rows of `rows`, and a column for each class."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows())
+
+    if TYPE_CHECKING:
+        # The package adds it to the class: pictures are above this room.
+        def _repr_html_(self) -> str | None: ...
 
 
 def class_profiles(net: Network, name: str | None = None) -> ClassProfiles:

@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 from gml.errors import counted
+from gml.model.mixtures.fitting import MixtureFit
+from gml.model.mixtures.profiles import ClassProfiles
 from gml.model.mixtures.result import MixtureResult, classes_in_words, summary_of
 from gml.pictures.notebook.tables import block, folded, paragraph, table
 from gml.pictures.plots.classes import class_plot
 from gml.pictures.svg import Markup
 
 _MOST_COLUMNS = 60
+
+
+def profiles_html(profiles: ClassProfiles) -> str:
+    """Return what the classes are like, as a plot and as a table."""
+    rows = profiles.rows()
+    whole = table(rows, headers=["column", "is", "level"])
+    if len(profiles.columns) > _MOST_COLUMNS:
+        return block(whole)
+    return block(Markup(class_plot(profiles).svg), folded("figures", whole))
+
+
+def fit_html(fit: MixtureFit) -> str:
+    """Return the figures of a mixture."""
+    return block(paragraph(repr(fit).strip("<>")), table([summary_of(fit)]))
 
 
 def mixture_html(result: MixtureResult) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from gml.data.missing_patterns import MissingPatterns
 from gml.data.profile import ColumnProfile, Profile
-from gml.errors import counted
+from gml.errors import counted, unmarked
+from gml.formats.reports.profiles import rows_of_patterns, words_of_test
 from gml.formats.reports.rows import shown
 from gml.gate.check import FAIL, WARN, Check
 from gml.gate.deliveries import CheckReports
@@ -15,6 +17,7 @@ from gml.graph.knowledge import Knowledge
 from gml.independence.base import tiny_p
 from gml.learners.explain import Explanation
 from gml.pictures.notebook.tables import block, bullets, paragraph, strong, table
+from gml.pictures.svg import Markup
 
 _SHOWN_LEVELS = 8
 
@@ -74,10 +77,24 @@ def checks_html(reports: CheckReports) -> str:
 
 
 def profile_html(profile: Profile) -> str:
-    """Return one row per column of the data."""
+    """Return one row per column of the data, and below them the patterns of missing values."""
     size = f"{shown(profile.rows)} rows, {counted(len(profile.columns), 'column')}"
     rows = [_column(column) for column in profile.columns]
-    return block(paragraph(size), table(rows, headers=["column"]))
+    content = [paragraph(size), table(rows, headers=["column"])]
+    if profile.patterns is not None:
+        content.append(_patterns(profile.patterns))
+    return block(*content)
+
+
+def patterns_html(patterns: MissingPatterns) -> str:
+    """Return which columns are missing together, and Little's test."""
+    return block(_patterns(patterns))
+
+
+def _patterns(patterns: MissingPatterns) -> Markup:
+    heading = strong("Missing together")
+    shown_patterns = table(rows_of_patterns(patterns), headers=["rows", "share"])
+    return Markup(heading + shown_patterns + bullets(map(unmarked, words_of_test(patterns))))
 
 
 def _column(column: ColumnProfile) -> dict[str, Any]:

@@ -84,7 +84,10 @@ def class_plot(profiles: ClassProfiles, theme: Theme = LIGHT) -> Picture:
                 told.append(_in_words(column))
         top = deepest + 14
     across = min(len(columns), _PER_ROW)
-    said = "shares of levels; means and one standard deviation to either side"
+    some_numbers = [isinstance(column, NumberProfile) for column in columns]
+    parts = ["shares of levels"] * (not all(some_numbers))
+    parts += ["means and one standard deviation to either side"] * any(some_numbers)
+    said = "; ".join(parts)
     if len(columns) < len(profiles.columns):
         said += f"; the first {len(columns)} of {counted(len(profiles.columns), 'column')}"
     return sheet(

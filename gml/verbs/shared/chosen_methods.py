@@ -124,10 +124,7 @@ class ChosenScore(NamedTuple):
         usual = name if self.of_complete_rows is None else self.of_complete_rows.get(kinds, name)
         if usual == name:
             return ""
-        return (
-            f", not {usual} as without gaps: EM needs a distribution of the labels that are "
-            f"missing, and {usual} has none"
-        )
+        return f", since {usual} has no distribution of labels for EM"
 
     def among(self, by_kinds: Mapping[tuple[str, ...], str]) -> ChosenScore:
         """Let the columns choose among the scores of EM, if they choose at all."""

@@ -74,9 +74,11 @@ def open_data(
     undeclared: Undeclared = "labels",
     offer_available: bool = True,
     offer_em: bool = False,
+    gaps_advice: str | None = None,
     fractional: bool = False,
     takes_numbers: str | None = None,
     refuses_constants: bool = False,
+    settles_empty: bool = False,
     threads: int | None = None,
     **reading: Unpack[ReadingKeywords],
 ) -> Counter:
@@ -102,6 +104,8 @@ def open_data(
         Whether a message about missing values offers to count the rows complete in each table.
     offer_em
         Whether it offers to fit by EM.
+    gaps_advice
+        What it says in place of all that, where none of it would be taken.
     fractional
         Whether rows may count in part: scores and tables can do with that, tests cannot.
     takes_numbers
@@ -109,6 +113,8 @@ def open_data(
         empty if nothing would.
     refuses_constants
         Whether a column of one number is an error later on, and so needs no warning.
+    settles_empty
+        Whether a column without values is a hidden node or an error later on, and so needs none.
     threads
         All cores by default.
     **reading
@@ -137,6 +143,7 @@ def open_data(
         offers = {
             "offer_available": offer_available,
             "offer_em": offer_em,
+            "gaps_advice": gaps_advice,
             "takes_numbers": takes_numbers,
         }
         counter = _read(data, used, undeclared, offers, threads, reading)
@@ -148,7 +155,7 @@ def open_data(
         require_whole_rows(counter.unit)
     _note_size(counter, data)
     _warn_of_levels(counter, takes_numbers)
-    _warn_of_constants(counter, numbers=not refuses_constants)
+    _warn_of_constants(counter, numbers=not refuses_constants, empty=not settles_empty)
     return counter
 
 
@@ -339,13 +346,13 @@ def _other_ways(counter: Counter, many: Sequence[Variable], takes_numbers: str |
     return f"{cut}, or take them as numbers ({takes_numbers})" if takes_numbers else cut
 
 
-def _warn_of_constants(counter: Counter, *, numbers: bool) -> None:
-    """Warn about columns with only one value, those of numbers too unless told otherwise."""
-    empty = [v.name for v in counter.variables if v.levels == ()]
-    if empty:
+def _warn_of_constants(counter: Counter, *, numbers: bool, empty: bool) -> None:
+    """Warn about columns with only one value, or none, and about those of numbers if asked to."""
+    without = sorted(v.name for v in counter.variables if v.levels == ())
+    if without and empty:
         reporter().warn(
-            f"no values, so independent of everything: {listing(sorted(empty))}; leave out "
-            f"({parameter('exclude', sorted(empty))})"
+            f"no values, so independent of everything: {listing(without)}; leave out "
+            f"({parameter('exclude', without)})"
         )
     constant = [v.name for v in counter.variables if v.levels is not None and len(v.levels) == 1]
     constant += _constant_numbers(counter) if numbers else []

@@ -18,7 +18,17 @@ from gml.counts.counter import Counter
 from gml.data.dataset import Dataset, empty_rows, missing_mask
 from gml.data.options import EM
 from gml.data.row_groups import distinct_rows
-from gml.errors import CannotAnswer, UsageError, counted, parameter, quote, unknown_name
+from gml.errors import (
+    CannotAnswer,
+    DataError,
+    UsageError,
+    counted,
+    csv_record,
+    listing,
+    parameter,
+    quote,
+    unknown_name,
+)
 from gml.model.em.fitting import EmSettings
 from gml.progress import Deadline, reporter
 from gml.verbs.shared.declared_columns import DeclaredColumns
@@ -57,6 +67,7 @@ class EmRequest:
                     f"leave it out with {parameter('exclude')} if they are not to be used"
                 )
         rows = rows.select(name for name in rows.names if name not in self.named)
+        _require_values(rows)
         return observing(rows, weighed=True)
 
     def unseen(self, rows: Dataset) -> dict[str, int]:
@@ -137,6 +148,18 @@ def _hidden_nodes(hidden: Mapping[str, int] | None, given: GivenGraph) -> dict[s
                 f"not {levels}"
             )
     return {name: int(levels) for name, levels in hidden.items()}
+
+
+def _require_values(rows: Dataset) -> None:
+    """Refuse columns that have neither values nor levels, of which nothing can be said."""
+    empty = [variable.name for variable in rows.variables if variable.levels == ()]
+    if empty:
+        hidden = csv_record([f"{name}=2" for name in empty])
+        raise DataError(
+            f"no values in column {listing(empty)}: name it as a hidden node and say how many "
+            f"levels it has ({parameter('hidden')}: {hidden}), or declare its levels "
+            f"({parameter('levels')}) and give it a prior ({parameter('method', 'bayes')})"
+        )
 
 
 def observing(rows: Dataset, *, weighed: bool = False) -> Dataset:

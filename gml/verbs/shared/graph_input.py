@@ -156,6 +156,12 @@ class GivenGraph:
     def _present(self, names: Sequence[str], hidden: Collection[str] | None = None) -> set[str]:
         """Check that every node is one of the columns, or hidden, and return the nodes."""
         columns = {*names, *(hidden or ())}
+        if names and not columns.intersection(self.graph.names):
+            # Not a column that lacks, but another table.
+            raise GraphError(
+                f"{self.name}: none of its nodes is a column: the nodes are "
+                f"{listing(self.graph.names)}, and the columns {listing(names)}"
+            )
         for name in self.graph.names:
             if name not in columns:
                 problem = unknown_name("column", name, names)

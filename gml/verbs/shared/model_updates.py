@@ -37,6 +37,11 @@ class ModelChange:
     name: str
     forget: bool
 
+    @property
+    def gaps_advice(self) -> str:
+        """What to do about rows with gaps, if the model has none."""
+        return f"{self.name} has only rows without gaps: {_instead(self.forget)}"
+
     def fitted(self, dag: Graph, rows: Counter, asked: Mapping[str, Any]) -> BayesNet:
         """Return the model of its own rows and the new ones, or without these."""
         self._require_no_label(rows)
@@ -94,6 +99,12 @@ class ModelChange:
             for old in parts
             if isinstance(old, dict) and old.get("data") == part["data"]
         ]
+        known = [old.get("data") for old in parts if isinstance(old, dict)]
+        if self.forget and not same and len(known) == len(parts) and None not in known:
+            reporter().warn(
+                f"the input that is taken away is none of those that {self.name} was fitted to; "
+                "that is right only if its rows are among theirs"
+            )
         if same and same[-1] == self.forget:
             done = "taken away from" if self.forget else "added to"
             reporter().warn(f"the same input was {done} {self.name} before, and is now once more")
@@ -129,9 +140,18 @@ def model_change(
     if asked != policy:
         raise UsageError(
             f"{parameter('missing', asked)} is not how {given.name} was fitted, which is by "
-            f"{parameter('missing', policy)}; all rows of a model are treated alike"
+            f"{parameter('missing', policy)}; all rows of a model are treated alike: "
+            + (_instead(forget) if policy == "error" else "fit all rows anew")
         )
     return ModelChange(given.model, given.name, forget)
+
+
+def _instead(forget: bool) -> str:
+    """What can be done with rows that have gaps, and a model of rows without."""
+    take_out = "take rows with gaps out of the data"
+    if forget:
+        return take_out
+    return f"{take_out}, or fit all rows of the model anew ({parameter('missing', 'drop')} or em)"
 
 
 def _with_missing(
