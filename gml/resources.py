@@ -199,14 +199,18 @@ def available_threads() -> int:
     return os.cpu_count() or 1
 
 
+class OverBudget(CannotAnswer):
+    """Something does not fit into the budget of memory, and would not with more rows either."""
+
+
 def require_memory(n_bytes: int, budget: int | None, what: str, hint: str = "") -> None:
     """Refuse what would not fit into the budget (None: the one in force); the hint comes last.
 
     Examples
     --------
-    >>> require_memory(4000, 1000, "a table")
+    >>> require_memory(4000, 1000, "it")
     Traceback (most recent call last):
-    gml.errors.CannotAnswer: a table would take 3.91 KiB, more than `max_memory` allows (1000 bytes)
+    gml.resources.OverBudget: it would take 3.91 KiB, more than `max_memory` allows (1000 bytes)
     """
     if budget is None and n_bytes <= _ALWAYS_FREE and _limit.get() is None:
         return
@@ -222,9 +226,9 @@ def refuse_memory(size: str, budget: int, what: str, hint: str = "") -> NoReturn
     --------
     >>> refuse_memory("over 1 KiB", 1000, "this")
     Traceback (most recent call last):
-    gml.errors.CannotAnswer: this would take over 1 KiB, more than `max_memory` allows (1000 bytes)
+    gml.resources.OverBudget: this would take over 1 KiB, more than `max_memory` allows (1000 bytes)
     """
-    raise CannotAnswer(
+    raise OverBudget(
         f"{what} would take {size}, more than {parameter('max_memory')} allows "
         f"({format_size(budget)}){hint}"
     )

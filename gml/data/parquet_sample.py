@@ -8,7 +8,7 @@ from typing import Any
 
 from gml.data.parquet import parquet_files
 from gml.data.parquet_file import StoredFile
-from gml.data.sample_size import TableSample, TableSize, evenly
+from gml.data.sample_size import TableSample, TableSize, evenly, scattered
 from gml.errors import DataError, place
 from gml.resources import require_space_for_arrow
 
@@ -34,7 +34,7 @@ class StoredSample(TableSample):
         import pyarrow.parquet as pq
 
         path = folder / f"{n_rows}.parquet"
-        pq.write_table(self._table.take(evenly(range(self.n_rows), n_rows)), path)
+        pq.write_table(self._table.take(scattered(range(self.n_rows), n_rows)), path)
         return path
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 
 @dataclass(frozen=True)
 class TableSize:
@@ -35,6 +37,26 @@ class TableSample(ABC):
     @abstractmethod
     def written(self, folder: Path, n_rows: int) -> Path:
         """Write a table of some of the rows, or of all; returns its path."""
+
+
+def scattered(items: Sequence[Any], number: int) -> list[Any]:
+    """Return as many items in their order, one of each of as many stretches of one length.
+
+    Which one is as good as random, and the same each time: at even distances, a table with a period
+    would show one part of it.
+
+    Examples
+    --------
+    >>> scattered(range(10), 4)
+    [1, 3, 6, 7]
+    >>> scattered("abc", 5)
+    ['a', 'b', 'c']
+    """
+    if number >= len(items):
+        return list(items)
+    ends = np.arange(number + 1) * len(items) // max(1, number)
+    places = np.random.default_rng(0).integers(ends[:-1], ends[1:])
+    return [items[k] for k in places.tolist()]
 
 
 def evenly(items: Sequence[Any], number: int) -> list[Any]:

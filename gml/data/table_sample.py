@@ -18,7 +18,7 @@ from pathlib import Path
 
 from gml.data.parquet import is_parquet
 from gml.data.reading import default_delimiter
-from gml.data.sample_size import TableSample, TableSize, evenly
+from gml.data.sample_size import TableSample, TableSize, scattered
 from gml.data.source import open_source
 from gml.errors import DataError, UsageError, place
 from gml.path_kinds import is_folder
@@ -51,7 +51,7 @@ class TextSample(TableSample):
         path = folder / f"{n_rows}{self._suffix}"
         with path.open("wb") as file:
             file.write(self._header)
-            file.writelines(evenly(self._rows, n_rows))
+            file.writelines(scattered(self._rows, n_rows))
         return path
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from gml.counts.counter import Counter
 from gml.data.dataset import Dataset
-from gml.data.sample_size import TableSample, TableSize, evenly
+from gml.data.sample_size import TableSample, TableSize, scattered
 from gml.data.table_sample import sample_table
 from gml.errors import place
 from gml.planning.watching import Watch, WatchedPath
@@ -67,7 +67,7 @@ class FrameSource(Source):
     def given(self, folder: Path, n_rows: int, watch: Watch) -> WatchedPath:
         path = folder / f"{n_rows}.csv"
         number = min(n_rows, self.n_rows)
-        self._frame.iloc[evenly(range(len(self._frame)), number)].to_csv(path, index=False)
+        self._frame.iloc[scattered(range(len(self._frame)), number)].to_csv(path, index=False)
         watch.began = time.process_time()
         return WatchedPath(str(path), watch, self.name)
 
@@ -87,7 +87,7 @@ class RowsSource(Source):
         rows = self._rows
         if n_rows < rows.n_rows:
             kept = np.zeros(rows.n_rows, dtype=bool)
-            kept[evenly(range(rows.n_rows), n_rows)] = True
+            kept[scattered(range(rows.n_rows), n_rows)] = True
             rows = rows.rows(kept)
         watch.began = time.process_time()
         return watch.engine_over(rows, threads=1)

@@ -54,7 +54,7 @@ from gml.planning.plan import Work as Work
 from gml.planning.prices import calibration_rows, drawing_seconds, measured, measured_passes
 from gml.planning.samples import Source, source_of
 from gml.planning.watching import is_watched
-from gml.resources import available_threads, budget_in_force, format_size
+from gml.resources import OverBudget, available_threads, budget_in_force, format_size
 from gml.verbs.average import BOOTSTRAP
 from gml.verbs.shared.data_input import is_data
 
@@ -202,6 +202,7 @@ def _planned(draft: Plan, call: _Call, repeats: Repeats, source: Source, folder:
         # Replicates are drawn from rows in memory, whatever engine has read them.
         is_one = repeats.number == 1
         by_pass = draft.engine == STREAM and is_one
+        draft = replace(draft, notes=(*draft.notes, *_of_rows_needed(draft, call, is_one=is_one)))
         sizes = pilot_sizes(
             source,
             _MOST_PILOT_ROWS if is_fixed else _MOST_SEARCHED_ROWS,
@@ -215,6 +216,9 @@ def _planned(draft: Plan, call: _Call, repeats: Repeats, source: Source, folder:
     except GmlError as error:
         found = _in_all_rows(run, source, folder, error)
         if found is error and draft.looked_at and isinstance(error, CannotAnswer):
+            if isinstance(error, OverBudget) and draft.engine != STREAM:
+                # What is too large for few rows is so for all.
+                return _refused(draft, error, source)
             return _without_pilots(draft, error)
         return _refused(draft, found, source)
     n = source.size.rows * reading.kept
@@ -329,6 +333,20 @@ def _refused(draft: Plan, error: GmlError, source: Source) -> Plan:
     if source.n_rows < source.size.rows:
         message = f"in {counted(source.n_rows, 'row')} looked at: {message}"
     return replace(draft, refused=(Refusal(error.exit_code, message),))
+
+
+def _of_rows_needed(draft: Plan, call: _Call, *, is_one: bool) -> list[str]:
+    """Say that a stream may not have the rows that are drawn from or split."""
+    if draft.engine != STREAM or (is_one and call.options.get("folds") is None):
+        return []
+    assert draft.memory is not None
+    if draft.memory.codes <= draft.memory.budget // 2:
+        return []
+    what = parameter("bootstrap" if call.options.get("folds") is None else "folds")
+    return [
+        f"{what} needs the rows in memory, which take more than half of {parameter('max_memory')}: "
+        "the run is refused (exit 4) unless the different ones fit into a quarter of it"
+    ]
 
 
 def _without_pilots(draft: Plan, error: CannotAnswer) -> Plan:

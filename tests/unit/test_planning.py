@@ -479,3 +479,36 @@ def test_few_rows_that_are_refused_say_nothing_of_all(tmp_path):
     plan = gml.plan("fit-params", table, graph, numeric=["b"])
     assert plan.refused == ()
     assert "a pilot on fewer rows was refused" in plan.notes[0]
+
+
+def test_pilots_of_a_table_with_a_period_see_all_of_it():
+    """Rows at even distances would all weigh nothing."""
+    rows = 5000
+    frame = pd.DataFrame({"a": ["x", "y"] * 2500, "b": ["u", "u", "v", "v"] * 1250})
+    frame["w"] = [k % 5 * 100 for k in range(rows)]
+    plan = gml.plan("chowliu", frame, weights="w")
+    assert plan.work and plan.seconds is not None and not plan.notes
+
+
+def test_what_few_rows_are_refused_for_is_refused():
+    with limited_to(2 << 10):
+        plan = gml.plan("hc", ROOT / "sample_data" / "asia.csv")
+        (refusal,) = plan.refused
+        assert refusal.exit_code == 4 and "a search over 8 columns would take" in refusal.reason
+        with pytest.raises(CannotAnswer, match="a search over 8 columns would take"):
+            gml.hc(ROOT / "sample_data" / "asia.csv")
+
+
+@pytest.mark.parametrize(
+    ("command", "given", "option"),
+    [("pc", (), {"bootstrap": 3}), ("score", ("asia.dot",), {"folds": 3})],
+)
+def test_a_stream_may_lack_the_rows_that_are_drawn_from(command, given, option):
+    folder = ROOT / "sample_data"
+    more = [folder / name for name in given]
+    with limited_to(30 << 10):
+        plan = gml.plan(command, folder / "asia.csv", *more, engine="stream", **option)
+    assert f"`{next(iter(option))}` needs the rows in memory" in " ".join(plan.notes)
+    with limited_to(1 << 20):
+        plan = gml.plan(command, folder / "asia.csv", *more, engine="stream", **option)
+    assert not plan.notes
