@@ -44,20 +44,23 @@ def write_whole(
 
 @contextlib.contextmanager
 def whole_file(
-    path: str | os.PathLike[str], *, leftovers: Leftovers | None = None, anew: bool = False
+    path: str | os.PathLike[str],
+    *,
+    leftovers: Leftovers | None = None,
+    replaces_links: bool = False,
 ) -> Iterator[BinaryIO]:
     """Open a file that replaces `path` when the block ends well, and vanishes when it does not.
 
     Where the path is part of a run that keeps files that would not change, one with the same bytes
     is left alone, time stamp and all. Users name outputs, and links by which they redirect them are
-    followed; a name that nobody chose is taken `anew`: a link there is replaced, not what it leads
-    to, and permissions are those of a new file.
+    followed. `replaces_links` is for names that nobody chose: a link there is replaced, not what it
+    leads to, and permissions are those of a new file.
     """
     target = os.path.realpath(path)
-    if anew:
+    if replaces_links:
         folder, name = os.path.split(path)
         target = f"{os.path.realpath(folder)}/{name}"
-    is_replaced_link = anew and os.path.islink(target)  # noqa: PTH114
+    is_replaced_link = replaces_links and os.path.islink(target)  # noqa: PTH114
     if is_special(path) and not is_replaced_link:
         raise UsageError(
             f"cannot write {str(path)!r}: this output goes to a file of its own, which appears "
@@ -75,7 +78,7 @@ def whole_file(
                 os.fsync(descriptor)
             kept.require_unwritten(str(path), target)
             if not (kept.keeps_unchanged and _same_bytes(Path(temporary), Path(target))):
-                os.fchmod(descriptor, _new_mode() if anew else _mode_for(Path(target)))
+                os.fchmod(descriptor, _new_mode() if replaces_links else _mode_for(Path(target)))
                 os.replace(temporary, target)  # noqa: PTH105
         kept.note_written(str(path), target)
     except OSError as error:

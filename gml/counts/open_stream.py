@@ -246,7 +246,7 @@ def _spooled(
         found = settled(kept, digest if options.digest else None, table.first_line)
         note_digest(data, found.digest)
         return found
-    with whole_file(path, anew=True) as file:
+    with whole_file(path, replaces_links=True) as file:
         spool = spool_over(BlockFile(folder, descriptor=os.dup(file.fileno())))
         found = _filled(spool, table, chain(held, pieces))
         if table.digest() != digest:

@@ -53,7 +53,7 @@ def test_a_model_without_gaps_takes_no_rows_with_gaps_and_says_what_to_do(gml, h
     )
     assert "level" not in said(done) and "available" not in said(done)
     done = gml("fit-params", "holes.csv", "m.json", "--update", "--missing", "drop")
-    assert done.returncode == 2 and "fit all rows of the model anew (--missing drop" in said(done)
+    assert done.returncode == 2 and "fit the model to all rows again (--missing drop" in said(done)
     done = gml("fit-params", "holes.csv", "m.json", "--forget")
     assert done.returncode == 3 and said(done).endswith("take rows with gaps out of the data\n")
 

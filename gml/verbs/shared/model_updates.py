@@ -141,7 +141,7 @@ def model_change(
         raise UsageError(
             f"{parameter('missing', asked)} is not how {given.name} was fitted, which is by "
             f"{parameter('missing', policy)}; all rows of a model are treated alike: "
-            + (_instead(forget) if policy == "error" else "fit all rows anew")
+            + (_instead(forget) if policy == "error" else "fit all rows again")
         )
     return ModelChange(given.model, given.name, forget)
 
@@ -151,7 +151,7 @@ def _instead(forget: bool) -> str:
     take_out = "take rows with gaps out of the data"
     if forget:
         return take_out
-    return f"{take_out}, or fit all rows of the model anew ({parameter('missing', 'drop')} or em)"
+    return f"{take_out}, or fit the model to all rows again ({parameter('missing', 'drop')} or em)"
 
 
 def _with_missing(

@@ -111,7 +111,7 @@ _RULES = {
     "structure.independence": (
         "An independence no longer holds",
         "Variables that the model takes for independent, given others, depend on one another in "
-        "these data. The effect is in nats. The graph may lack an edge: learn it anew.",
+        "these data. The effect is in nats. The graph may lack an edge: learn it again.",
     ),
     "structure.edge": (
         "An edge is lost",
