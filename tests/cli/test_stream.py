@@ -391,7 +391,7 @@ def test_a_pipe_in_place_of_a_kept_file_is_not_waited_for(gml, tmp_path, sample_
     (kept,) = tmp_path.glob("gml-spool-*")
     kept.unlink()
     os.mkfifo(kept)
-    assert "not a regular file" in error_line(gml(*words), 2)
+    assert "neither to a device nor a pipe" in error_line(gml(*words), 2)
 
 
 def test_what_a_killed_run_left_is_removed(gml, tmp_path, sample_data):
