@@ -20,6 +20,12 @@ DENSE_CELLS = 1 << 16
 MOST_AXES = 62
 """Of a table (elimination.c); with two levels each, it has more cells than any machine."""
 
+FLOAT_LIMBS = 69
+"""Limbs of 32 bits of a sum of doubles without rounding (float_sums.h)."""
+
+FLOAT_SUM_WORDS = FLOAT_LIMBS + 3
+"""The limbs, and how often ∞, −∞ and NaN were there."""
+
 # What a column of a CSV file becomes (csv_reader.h).
 SKIP, CODES8, CODES16, NUMBERS, OVERFLOW, CODES32 = range(6)
 

@@ -35,6 +35,14 @@ class MatrixKernel(Protocol):
 
     def centred_products(self, parts: Integers, n: int, bits: int) -> Numbers: ...
 
+    def float_sums(
+        self,
+        columns: list[Numbers],
+        first: Positions,
+        second: Positions,
+        times: Integers | None = None,
+    ) -> Integers: ...
+
     def partial_slopes(self, correlation: Numbers, sets: Positions) -> tuple[Numbers, Numbers]: ...
 
     def residuals_within(

@@ -10,6 +10,7 @@ from gml.kernel.reference.elimination import Elimination
 from gml.kernel.reference.exact_gram import centred_products, write_limbs
 from gml.kernel.reference.expectation import count_covariances, expected_counts
 from gml.kernel.reference.families import family_ceiling, family_value, log_regret
+from gml.kernel.reference.float_sums import float_sums
 from gml.kernel.reference.gibbs import GibbsSampler, count_states, sum_states
 from gml.kernel.reference.gram import (
     centre_gram,
@@ -84,6 +85,7 @@ __all__ = [
     "family_ceiling",
     "family_pivots",
     "family_value",
+    "float_sums",
     "fourier_features",
     "gaussian_factor",
     "gaussian_gram",
