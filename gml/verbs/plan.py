@@ -10,7 +10,7 @@ from typing import Any
 
 from gml.atomic import temporary_folder
 from gml.counts.open_count_file import is_counted
-from gml.data.dataset import MAX_LEVELS
+from gml.data.dataset import MAX_LEVELS, Dataset
 from gml.data.options import AUTO, KEYWORDS, MEMORY, SPARK, STREAM, ReadOptions
 from gml.data.reading import cells_limit
 from gml.errors import (
@@ -51,7 +51,13 @@ from gml.planning.plan import (
 )
 from gml.planning.plan import Seconds as Seconds
 from gml.planning.plan import Work as Work
-from gml.planning.prices import calibration_rows, drawing_seconds, measured, measured_passes
+from gml.planning.prices import (
+    Prices,
+    calibration_rows,
+    drawing_seconds,
+    measured,
+    measured_passes,
+)
 from gml.planning.samples import Source, source_of
 from gml.planning.watching import is_watched
 from gml.resources import OverBudget, available_threads, budget_in_force, format_size
@@ -190,29 +196,16 @@ def _only_table(data: Any) -> Any:
 
 def _planned(draft: Plan, call: _Call, repeats: Repeats, source: Source, folder: Path) -> Plan:
     run = call.run()
-    is_fixed = call.command not in _SEARCHES
     try:
         first = read_sample(run, source, folder, min(source.n_rows, 4096))
-        columns = len(first.rows.variables)
-        rows = calibration_rows(columns, source.n_rows)
+        rows = calibration_rows(len(first.rows.variables), source.n_rows)
         reading = read_sample(run, source, folder, rows)
         draft = _with_table(draft, reading, source, call)
         if draft.refused:
             return draft
-        # Replicates are drawn from rows in memory, whatever engine has read them.
         is_one = repeats.number == 1
-        by_pass = draft.engine == STREAM and is_one
         draft = replace(draft, notes=(*draft.notes, *_of_rows_needed(draft, call, is_one=is_one)))
-        sizes = pilot_sizes(
-            source,
-            _MOST_PILOT_ROWS if is_fixed else _MOST_SEARCHED_ROWS,
-            first=MANY_ROWS if call.command == "check" else FEW_ROWS,
-        )
-        pass_rows = source.size.rows if by_pass else 0
-        pilots = run_pilots(run, source, folder, sizes, pass_rows=pass_rows)
-        in_passes = []
-        if is_one:
-            in_passes = _in_passes(run, source, folder, pilots, is_fixed=is_fixed, by_pass=by_pass)
+        piloted = _piloted(draft, call, run, source, folder, is_one=is_one)
     except GmlError as error:
         found = _in_all_rows(run, source, folder, error)
         if found is error and draft.looked_at and isinstance(error, CannotAnswer):
@@ -221,44 +214,83 @@ def _planned(draft: Plan, call: _Call, repeats: Repeats, source: Source, folder:
                 return _refused(draft, error, source)
             return _without_pilots(draft, error)
         return _refused(draft, found, source)
-    n = source.size.rows * reading.kept
-    budget = budget_in_force()
-    largest = max((pilot.watch.largest for pilot in pilots), key=lambda size: size[0] * size[1])
-    memory = memory_of(reading.rows, n, largest, budget)
-    most = {}
-    if call.command in _SEARCHES:
-        most = all_families(columns, call.options.get("max_parents"))
-    small = pilots[-1].watch.rows
-    assert small is not None
     if not is_one:
         repeats = replace(repeats, drawing=drawing_seconds(reading.rows))
-    memory = with_codes_in_a_file(memory) if draft.engine == STREAM else memory
-    draft = replace(
-        draft,
-        memory=memory,
-        work=work_of(pilots, n * repeats.share, is_fixed=is_fixed, most=most),
-        passes=passes_of(in_passes, pilots, n, is_fixed=is_fixed) if in_passes else None,
-        pilots=tuple(pilot.rows for pilot in pilots),
-        notes=(*draft.notes, *_unfinished(pilots[-1], *in_passes[-1:])),
-    )
+    n = source.size.rows * reading.kept
+    draft = _with_work(draft, call, piloted, reading, n * repeats.share)
     try:
-        if by_pass:
-            prices = measured_passes(in_passes[-1], reading.rows)
-        else:
-            prices = measured(pilots[-1].watch.batches, small, reading.rows)
+        prices = piloted.prices(reading.rows)
     except CannotAnswer as error:
         # A table that a pilot asked for does not fit, and so will not for the run.
         return _refused(draft, error, source)
     seconds = seconds_of(
-        in_passes if by_pass else pilots,
+        piloted.in_passes if piloted.by_pass else piloted.pilots,
         prices,
         _reading_seconds(first, reading, source),
         n,
         threads=draft.threads,
         repeats=repeats,
-        is_fixed=is_fixed,
+        is_fixed=piloted.is_fixed,
     )
-    return replace(draft, seconds=seconds, refused=_too_large(memory))
+    assert draft.memory is not None
+    return replace(draft, seconds=seconds, refused=_too_large(draft.memory))
+
+
+@dataclass(frozen=True)
+class _Piloted:
+    """Runs on few rows, in memory and, where passes matter, by the engine of a stream."""
+
+    pilots: Sequence[Pilot]
+    in_passes: Sequence[Pilot]
+    by_pass: bool
+    is_fixed: bool
+    """Whether what is asked does not depend on what is found."""
+
+    def prices(self, rows: Dataset) -> Prices:
+        """What the batches of tables cost that these runs asked for."""
+        if self.by_pass:
+            return measured_passes(self.in_passes[-1], rows)
+        watch = self.pilots[-1].watch
+        assert watch.rows is not None
+        return measured(watch.batches, watch.rows, rows)
+
+
+def _piloted(
+    draft: Plan, call: _Call, run: Run, source: Source, folder: Path, *, is_one: bool
+) -> _Piloted:
+    is_fixed = call.command not in _SEARCHES
+    # Replicates are drawn from rows in memory, whatever engine has read them.
+    by_pass = draft.engine == STREAM and is_one
+    sizes = pilot_sizes(
+        source,
+        _MOST_PILOT_ROWS if is_fixed else _MOST_SEARCHED_ROWS,
+        first=MANY_ROWS if call.command == "check" else FEW_ROWS,
+    )
+    pass_rows = source.size.rows if by_pass else 0
+    pilots = run_pilots(run, source, folder, sizes, pass_rows=pass_rows)
+    in_passes: Sequence[Pilot] = ()
+    if is_one:
+        in_passes = _in_passes(run, source, folder, pilots, is_fixed=is_fixed, by_pass=by_pass)
+    return _Piloted(pilots, in_passes, by_pass, is_fixed)
+
+
+def _with_work(draft: Plan, call: _Call, piloted: _Piloted, reading: Reading, n: float) -> Plan:
+    """Add tests, tables, passes and memory; `n` is the number of rows that one run has."""
+    pilots, in_passes, is_fixed = piloted.pilots, piloted.in_passes, piloted.is_fixed
+    read = draft.rows * reading.kept
+    largest = max((pilot.watch.largest for pilot in pilots), key=lambda size: size[0] * size[1])
+    memory = memory_of(reading.rows, read, largest, budget_in_force())
+    most = {}
+    if not is_fixed:
+        most = all_families(len(reading.rows.variables), call.options.get("max_parents"))
+    return replace(
+        draft,
+        memory=with_codes_in_a_file(memory) if draft.engine == STREAM else memory,
+        work=work_of(pilots, n, is_fixed=is_fixed, most=most),
+        passes=passes_of(in_passes, pilots, read, is_fixed=is_fixed) if in_passes else None,
+        pilots=tuple(pilot.rows for pilot in pilots),
+        notes=(*draft.notes, *_unfinished(pilots[-1], *in_passes[-1:])),
+    )
 
 
 def _in_passes(
