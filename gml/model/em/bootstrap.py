@@ -67,9 +67,9 @@ def with_bootstrap_intervals(
     require_memory(2 * 8 * samples * cells, None, f"the tables of {counted(samples, 'sample')}")
     limit = deadline or Deadline()
     how: dict[str, Any] = {"hidden": hidden, "alpha": alpha, "threads": threads}
-    refit = refitted_tables
+    refit, slopes_of = refitted_tables, table_slopes
     if any(variable.is_continuous for variable in net.variables):
-        refit = refitted_numbers
+        refit, slopes_of = refitted_numbers, number_slopes
         how["regression_prior"] = regression_prior
     estimates: list[list[Array]] = []
     with reporter().counting("samples of the rows", samples) as count:
@@ -89,7 +89,7 @@ def with_bootstrap_intervals(
             f"only {counted(len(estimates), 'sample')} of the rows could be fitted, too few for "
             "intervals"
         )
-    slopes = (table_slopes if refit is refitted_tables else number_slopes)(net, graph, rows, how)
+    slopes = slopes_of(net, graph, rows, how)
     cpds = [
         _with_bounds(cpd, [found[k] for found in estimates], slopes.get(cpd.variable.name), level)
         for k, cpd in enumerate(net.cpds)
