@@ -2,33 +2,68 @@
 
 A batch is one pass as long as an eighth of the budget holds its tables. Small tables are kept in as
 much (`gml.counts.known_tables`), so that what is known needs no pass; and a pass that is needed
-counts what is expected to be asked for as well, in half of that.
+counts what is expected to be asked for as well, in half of that. Tables of as many columns each are
+looked up, counted and put in order together, by a call of the kernel, as they may be very many.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.counts.answered_tables import AnsweredTables, HeldTables, turned
 from gml.counts.answers import Counts
-from gml.counts.known_tables import KnownTables, answered, bits_of_columns, n_bytes
+from gml.counts.known_tables import Keys, KnownTables, Rows, cells_of, distinct_rows
 from gml.counts.pass_tables import VECTOR_CELLS, Cells, Tables, configurations_seen, counts_of
 from gml.counts.questions import TableSet
+from gml.counts.table_batch import TableBatch
 from gml.data.column_kinds import require_labels
 from gml.data.dataset import Variable
 
-# What a table costs besides its cells.
+# What a table costs besides its cells, while it is asked for.
 _BYTES_PER_TABLE = 512
 # Tables are held by the total, by the chunk that is added, and by those that are being counted.
 _SHARE_OF_BUDGET = 8
 _MOST_LARGE_TABLES = 256
 # Expectations that are looked at for one pass.
 _MOST_EXPECTED = 1 << 15
+
+
+class _Asked(NamedTuple):
+    """Small tables of as many columns each: their questions, and the different ones."""
+
+    places: NDArray[np.intp]
+    rows: Rows
+    which: NDArray[np.intp]
+    """Which of the different tables each question is about."""
+    distinct: Rows
+    keys: Keys
+
+    def turned_of(
+        self,
+        chosen: NDArray[np.intp],
+        n_levels: NDArray[np.int32],
+        cells: NDArray[np.int64],
+        starts: NDArray[np.int64],
+    ) -> HeldTables:
+        """Answer the questions about the chosen tables, which are at `starts`."""
+        start_of = np.full(len(self.distinct), -1, dtype=np.int64)
+        start_of[chosen] = starts
+        of_question = start_of[self.which]
+        here = np.flatnonzero(of_question >= 0)
+        return turned(self.places[here], self.rows[here], n_levels, cells, of_question[here])
+
+
+class _New(NamedTuple):
+    """Different tables of as many columns each that are not known."""
+
+    rows: Rows
+    keys: Keys
 
 
 class BatchedTables:
@@ -43,128 +78,187 @@ class BatchedTables:
         require: Callable[[int, Iterable[int]], None],
     ) -> None:
         self._variables = variables
-        self._n_levels = [max(1, len(variable.levels or ())) for variable in variables]
+        levels = [max(1, len(variable.levels or ())) for variable in variables]
+        self._n_levels = np.array(levels, dtype=np.int32)
+        self._is_number = np.array([v.is_continuous for v in variables], dtype=bool)
         self._budget = budget
         self._over_chunks = over_chunks
         self._require = require
-        self._known = KnownTables(gaps, budget // _SHARE_OF_BUDGET)
+        self._known = KnownTables(gaps, self._n_levels, budget // _SHARE_OF_BUDGET)
         self.likely: Callable[[], Iterable[TableSet]] | None = None
         """Tables that are expected to be asked for, the likeliest first."""
 
-    def tables(self, sets: Iterable[TableSet]) -> Iterator[Counts]:
+    def answers(self, batch: TableBatch) -> Iterator[AnsweredTables]:
         """Count a batch of tables; answers come in the order of the questions."""
-        for batch in self._batches(list(sets)):
-            while batch:
-                n_answered = 0
-                for answer in self._answers(batch):
-                    if answer is None:
-                        break
-                    yield answer
-                    n_answered += 1
-                batch = batch[n_answered:]
+        cells = batch.cells(self._n_levels)
+        self._require_tables(batch, cells)
+        for part in self._parts(batch, cells):
+            while part.n_tables:
+                found = self._answered(part)
+                yield found
+                part = part.part(found.n_tables, part.n_tables)
 
-    def _batches(self, sets: Sequence[TableSet]) -> Iterator[list[TableSet]]:
-        """Yield tables by as many as are counted together."""
-        batch: list[TableSet] = []
-        n_bytes = n_large = 0
-        for wanted in sets:
-            members = (*wanted.given, *wanted.axes)
+    def _require_tables(self, batch: TableBatch, cells: NDArray[np.float64]) -> None:
+        """Refuse tables of numbers, and those with more cells than there is memory for."""
+        numbers = np.flatnonzero(self._is_number[batch.members])
+        if len(numbers):
+            first = int(np.searchsorted(batch.starts, numbers[0], side="right")) - 1
+            members = batch.members[batch.starts[first] : batch.starts[first + 1]].tolist()
             require_labels(self._variables[j] for j in members)
-            cells = math.prod(self._n_levels[j] for j in members)
-            if cells <= VECTOR_CELLS or not wanted.given:
-                self._require(8 * cells, members)
-            is_large = cells > VECTOR_CELLS
-            own = _BYTES_PER_TABLE + (0 if is_large else 8 * cells)
-            full = n_bytes + own > self._budget // _SHARE_OF_BUDGET
-            if batch and (full or n_large + is_large > _MOST_LARGE_TABLES):
-                yield batch
-                batch, n_bytes, n_large = [], 0, 0
-            batch.append(wanted)
-            n_bytes, n_large = n_bytes + own, n_large + is_large
-        if batch:
-            yield batch
+        held = (cells <= VECTOR_CELLS) | (batch.sizes == batch.n_axes)
+        for k in np.flatnonzero(held & (8 * cells > self._budget)).tolist():
+            members = batch.members[batch.starts[k] : batch.starts[k + 1]].tolist()
+            self._require(8 * math.prod(self._n_levels[members].tolist()), members)
 
-    def _answers(self, batch: Sequence[TableSet]) -> Iterator[Counts | None]:
-        """Yield the tables of a batch, by one pass if some are not known; None for one given up."""
-        known: dict[int, NDArray[np.int64]] = {}
-        keys = [bits_of_columns((*wanted.given, *wanted.axes)) for wanted in batch]
-        is_small = [self._is_small((*wanted.given, *wanted.axes)) for wanted in batch]
-        unknown: dict[int, TableSet] = {}
-        for key, wanted, small in zip(keys, batch, is_small, strict=True):
-            if small and key not in known and key not in unknown:
-                table = self._known.get(key)
-                if table is None:
-                    unknown[key] = TableSet(tuple(sorted((*wanted.given, *wanted.axes))))
-                else:
-                    known[key] = table
-        large = [wanted for wanted, small in zip(batch, is_small, strict=True) if not small]
-        cells: Iterator[Cells | None] = iter(())
+    def _parts(self, batch: TableBatch, cells: NDArray[np.float64]) -> Iterator[TableBatch]:
+        """Yield tables by as many as are counted together."""
+        is_large = cells > VECTOR_CELLS
+        own = _BYTES_PER_TABLE + np.where(is_large, 0, 8 * cells)
+        n_bytes, n_large = np.cumsum(own), np.cumsum(is_large)
+        start = 0
+        while start < batch.n_tables:
+            bytes_before = n_bytes[start] - own[start]
+            large_before = n_large[start] - is_large[start]
+            room = bytes_before + self._budget // _SHARE_OF_BUDGET
+            stop = min(
+                int(np.searchsorted(n_bytes, room, side="right")),
+                int(np.searchsorted(n_large, large_before + _MOST_LARGE_TABLES, side="right")),
+            )
+            stop = max(stop, start + 1)
+            yield batch.part(start, stop)
+            start = stop
+
+    def _answered(self, batch: TableBatch) -> AnsweredTables:
+        """Answer a batch up to the first table that is given up, by a pass if some are unknown."""
+        is_small = batch.cells(self._n_levels) <= VECTOR_CELLS
+        held: list[HeldTables] = []
+        unknown: list[tuple[_Asked, NDArray[np.intp]]] = []
+        for places, rows in batch.by_size(is_small):
+            asked = self._asked(places, rows)
+            known, starts = self._known.find(asked.distinct, asked.keys)
+            chosen = np.flatnonzero(known)
+            if len(chosen):
+                cells = self._known.cells
+                held.append(asked.turned_of(chosen, self._n_levels, cells, starts))
+            left = np.flatnonzero(~known)
+            some, cells = self._known.margins(asked.distinct[left], asked.keys[left])
+            if len(some):
+                held.append(self._turned(asked, left[some], cells))
+                new = self._new(asked, left[some])
+                self._known.keep(new.rows, new.keys, cells)
+                left = np.delete(left, some)
+            if len(left):
+                unknown.append((asked, left))
+        large = {int(place): batch.table_set(int(place)) for place in np.flatnonzero(~is_small)}
+        of_large: list[Cells | None] = []
         if unknown or large:
-            ahead = self._ahead(unknown)
-            counted, of_large = self._counted([*unknown.values(), *ahead.values()], large)
-            known |= zip(unknown, counted, strict=False)
-            for key, table in zip((*unknown, *ahead), counted, strict=True):
-                self._known.keep(key, table)
-            cells = iter(of_large)
-        for key, wanted, small in zip(keys, batch, is_small, strict=True):
-            if small:
-                yield answered(known[key], wanted)
-                continue
-            found = next(cells)
-            yield None if found is None else self._unpacked(wanted, found)
+            wanted = [self._new(*one) for one in unknown]
+            ahead = self._ahead(wanted)
+            counted, of_large = self._counted([*wanted, *ahead], list(large.values()))
+            held += [
+                self._turned(asked, left, cells)
+                for (asked, left), cells in zip(unknown, counted, strict=False)
+            ]
+            for new, cells in zip([*wanted, *ahead], counted, strict=True):
+                self._known.keep(new.rows, new.keys, cells)
+        return AnsweredTables(
+            batch,
+            self._n_levels,
+            held,
+            {
+                place: None if cells is None else self._unpack(wanted, cells)
+                for (place, wanted), cells in zip(large.items(), of_large, strict=True)
+            },
+        )
 
-    def _ahead(self, unknown: Mapping[int, TableSet]) -> dict[int, TableSet]:
+    def _asked(self, places: NDArray[np.intp], rows: Rows) -> _Asked:
+        ascending = np.sort(rows, axis=1)
+        keys = self._known.keys.of(ascending)
+        firsts, which = distinct_rows(ascending, keys)
+        return _Asked(places, rows, which, ascending[firsts], keys[firsts])
+
+    def _new(self, asked: _Asked, chosen: NDArray[np.intp]) -> _New:
+        return _New(asked.distinct[chosen], asked.keys[chosen])
+
+    def _turned(
+        self, asked: _Asked, chosen: NDArray[np.intp], cells: NDArray[np.int64]
+    ) -> HeldTables:
+        """Answer the questions about the chosen tables, which are end to end."""
+        sizes = cells_of(self._n_levels[asked.distinct[chosen]])
+        return asked.turned_of(chosen, self._n_levels, cells, np.cumsum(sizes) - sizes)
+
+    def _ahead(self, unknown: Sequence[_New]) -> list[_New]:
         """Tables that are expected to be asked for, beyond those that are."""
         if self.likely is None:
-            return {}
+            return []
         likely, self.likely = self.likely, None
-        room = self._known.most_bytes // 2 - sum(map(self._table_bytes, unknown.values()))
-        ahead: dict[int, TableSet] = {}
-        for wanted in itertools.islice(likely(), _MOST_EXPECTED):
-            members = (*wanted.given, *wanted.axes)
-            key = bits_of_columns(members)
-            if key in unknown or key in ahead or not self._is_small(members):
-                continue
-            if any(self._variables[j].is_continuous for j in members):
-                continue
-            if self._known.get(key) is not None:
-                continue
-            one = TableSet(tuple(sorted(members)))
-            room -= self._table_bytes(one)
-            if room < 0:
-                break
-            ahead[key] = one
-        return ahead
+        batch = TableBatch.of_sets(list(itertools.islice(likely(), _MOST_EXPECTED)))
+        asked_for = {new.rows.shape[1]: new for new in unknown}
+        n_bytes = np.zeros(batch.n_tables, dtype=np.int64)
+        candidates: list[tuple[NDArray[np.intp], _New]] = []
+        for places, rows in batch.by_size(self._is_countable(batch)):
+            rows = np.sort(rows, axis=1)
+            keys = self._known.keys.of(rows)
+            firsts = np.sort(distinct_rows(rows, keys)[0])
+            places, rows, keys = places[firsts], rows[firsts], keys[firsts]
+            is_new = ~self._known.find(rows, keys)[0]
+            is_new[self._known.margins(rows, keys)[0]] = False
+            if rows.shape[1] in asked_for:
+                # Those that are asked for come first, and so those expected too do not.
+                first = asked_for[rows.shape[1]]
+                both = np.concatenate([first.rows, rows])
+                distinct = distinct_rows(both, np.concatenate([first.keys, keys]))[0]
+                beyond = np.zeros(len(both), dtype=bool)
+                beyond[distinct] = True
+                is_new &= beyond[len(first.rows) :]
+            new = _New(rows[is_new], keys[is_new])
+            candidates.append((places[is_new], new))
+            n_bytes[places[is_new]] = self._known.bytes_of(new.rows)
+        room = self._known.most_bytes // 2
+        room -= sum(int(self._known.bytes_of(new.rows).sum()) for new in unknown)
+        end = int(np.searchsorted(np.cumsum(n_bytes), room, side="right"))
+        some = [_New(new.rows[places < end], new.keys[places < end]) for places, new in candidates]
+        return [new for new in some if len(new.rows)]
 
-    def _is_small(self, members: Sequence[int]) -> bool:
-        return math.prod(self._n_levels[j] for j in members) <= VECTOR_CELLS
-
-    def _table_bytes(self, wanted: TableSet) -> int:
-        return n_bytes(math.prod(self._n_levels[j] for j in wanted.axes))
+    def _is_countable(self, batch: TableBatch) -> NDArray[np.bool_]:
+        """Whether each table is of labels, and small."""
+        is_small = batch.cells(self._n_levels) <= VECTOR_CELLS
+        if batch.n_tables:
+            numbers = np.add.reduceat(self._is_number[batch.members], batch.starts[:-1])
+            is_small &= ~numbers.astype(bool)
+        return is_small
 
     def _counted(
-        self, small: Sequence[TableSet], large: Sequence[TableSet]
+        self, small: Sequence[_New], large: Sequence[TableSet]
     ) -> tuple[list[NDArray[np.int64]], list[Cells | None]]:
-        """Count small and large tables in one pass; small ones have an axis per column."""
-        batch = [*small, *large]
-        columns = sorted({j for wanted in batch for j in (*wanted.given, *wanted.axes)})
-        place = {j: k for k, j in enumerate(columns)}
+        """Count small and large tables in one pass; small ones come end to end."""
+        of_large = {j for wanted in large for j in (*wanted.given, *wanted.axes)}
+        used = np.zeros(len(self._n_levels), dtype=bool)
+        used[list(of_large)] = True
+        for new in small:
+            used[new.rows] = True
+        columns = np.flatnonzero(used)
+        place = np.cumsum(used, dtype=np.int32) - 1
         sets = [
-            TableSet(tuple(place[j] for j in axes), tuple(place[j] for j in given))
-            for axes, given in batch
+            TableSet(tuple(place[list(axes)].tolist()), tuple(place[list(given)].tolist()))
+            for axes, given in large
         ]
-        levels = [self._n_levels[j] for j in columns]
-        work = Tables(sets, levels, self._budget // _SHARE_OF_BUDGET)
-        parts = self._over_chunks(columns, work)
-        tables = [
-            flat.reshape([self._n_levels[j] for j in wanted.axes])
-            for wanted, flat in zip(small, work.small_tables(parts), strict=True)
-        ]
-        return tables, parts.large
+        work = Tables(
+            [np.ascontiguousarray(place[new.rows], dtype=np.int32) for new in small],
+            sets,
+            self._n_levels[columns].tolist(),
+            self._budget // _SHARE_OF_BUDGET,
+        )
+        parts = self._over_chunks(columns.tolist(), work)
+        ends = np.cumsum([cells_of(self._n_levels[new.rows]).sum() for new in small])
+        return np.split(parts.small, ends[:-1]) if small else [], parts.large
 
-    def _unpacked(self, wanted: TableSet, found: Cells) -> Counts:
-        given = [self._n_levels[j] for j in wanted.given]
-        axes = [self._n_levels[j] for j in wanted.axes]
-        configs = max(1, configurations_seen(found, given, axes))
-        self._require(8 * math.prod(axes) * configs, (*wanted.given, *wanted.axes))
-        return counts_of(found, given, axes)
+    def _unpack(self, wanted: TableSet, found: Cells) -> Callable[[], Counts]:
+        def unpacked() -> Counts:
+            given = [int(self._n_levels[j]) for j in wanted.given]
+            axes = [int(self._n_levels[j]) for j in wanted.axes]
+            configs = max(1, configurations_seen(found, given, axes))
+            self._require(8 * math.prod(axes) * configs, (*wanted.given, *wanted.axes))
+            return counts_of(found, given, axes)
+
+        return unpacked

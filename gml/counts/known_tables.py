@@ -1,98 +1,255 @@
 """Tables that a pass has counted, kept as long as there is room: the next question may need none.
 
-A table is kept by its columns, in ascending order, with every cell; whoever asks for it gets it in
-the order of the question. The table of fewer columns is a margin of one of more, if the rows that
-count are the same, that is, where the column summed over has no missing values.
+A table is kept by its columns, in ascending order, with every cell; `held_tables` puts it in the
+order of the question. The table of fewer columns is a margin of one of more, if the rows that count
+are the same, that is, where the column summed over has no missing values.
+
+All cells are in one vector, and what is known of tables of as many columns in arrays that are
+sorted by a hash of the columns, as there may be a hundred thousand to look up at once. What a hash
+finds is compared column by column.
 """
 
 from __future__ import annotations
 
-import math
-from collections import Counter as Multiset
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.counts.answers import Counts, counts_of_cells
-from gml.counts.questions import TableSet
+from gml import kernel
 
-Table = NDArray[np.int64]
+Rows = NDArray[np.int32]
+"""The columns of one table each, ascending."""
+Keys = NDArray[np.uint64]
+Places = NDArray[np.int64]
 
 # What a table costs besides its cells.
-_BYTES_PER_TABLE = 300
+_BYTES_PER_TABLE = 64
+# Where room is made, so much of all of it is free afterwards: moving the cells takes a while.
+_FREED = 16
 
 
-def bits_of_columns(columns: Iterable[int]) -> int:
-    """A set of columns as the bits of a number.
+class ColumnKeys:
+    """A number for each set of columns, which hardly two of them share.
+
+    It is the sum of numbers of the columns, so that leaving a column out is a subtraction.
+    """
+
+    def __init__(self, n_columns: int) -> None:
+        drawn = np.random.default_rng(0x6D6C).integers(0, 1 << 64, n_columns, dtype=np.uint64)
+        self.of_column: Keys = drawn
+
+    def of(self, rows: Rows) -> Keys:
+        """The keys of some sets of as many columns each."""
+        keys: Keys = self.of_column[rows].sum(axis=1, dtype=np.uint64)
+        return keys
+
+
+def distinct_rows(rows: Rows, keys: Keys) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Where each different row comes first, and which of these each row is.
 
     Examples
     --------
-    >>> bits_of_columns([2, 0])
-    5
+    >>> rows = np.array([[1, 2], [0, 1], [1, 2]], dtype=np.int32)
+    >>> firsts, which = distinct_rows(rows, ColumnKeys(3).of(rows))
+    >>> rows[firsts][which].tolist(), len(firsts)
+    ([[1, 2], [0, 1], [1, 2]], 2)
     """
-    bits = 0
-    for j in columns:
-        bits |= 1 << j
-    return bits
+    _, firsts, which = np.unique(keys, return_index=True, return_inverse=True)
+    if not np.array_equal(rows[firsts][which], rows):
+        _, firsts, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    return firsts, which.reshape(-1)
+
+
+def steps_of(levels: NDArray[np.int32]) -> Places:
+    """How many cells apart the levels of each column are, the last one varying fastest.
+
+    Examples
+    --------
+    >>> steps_of(np.array([[2, 3, 4]])).tolist()
+    [[12, 4, 1]]
+    """
+    behind = np.ones(levels.shape, dtype=np.int64)
+    behind[:, :-1] = np.cumprod(levels[:, :0:-1], axis=1, dtype=np.int64)[:, ::-1]
+    return behind
+
+
+def cells_of(levels: NDArray[np.int32]) -> Places:
+    """How many cells each table has."""
+    cells: Places = np.prod(levels, axis=1, dtype=np.int64)
+    return cells
+
+
+def unsummed(n_tables: int) -> Places:
+    """What `turned_tables` is told where it is not to sum over a column."""
+    return np.tile(np.array([[1, 0]], dtype=np.int64), (n_tables, 1))
+
+
+@dataclass
+class _Shelf:
+    """Tables of as many columns each, by ascending key."""
+
+    keys: Keys
+    rows: Rows
+    starts: Places
+    used: Places
+    """When each was last asked for."""
+
+    @classmethod
+    def empty(cls, size: int) -> _Shelf:
+        """Room for tables of so many columns."""
+        none = np.zeros(0, dtype=np.int64)
+        return cls(none.astype(np.uint64), np.zeros((0, size), dtype=np.int32), none, none)
+
+    def joined(self, more: _Shelf) -> _Shelf:
+        """The tables of both."""
+        both = _Shelf(
+            np.concatenate([self.keys, more.keys]),
+            np.concatenate([self.rows, more.rows]),
+            np.concatenate([self.starts, more.starts]),
+            np.concatenate([self.used, more.used]),
+        )
+        return both.at(np.argsort(both.keys, kind="stable"))
+
+    def at(self, places: NDArray[np.intp] | NDArray[np.bool_]) -> _Shelf:
+        """Some of the tables."""
+        return _Shelf(self.keys[places], self.rows[places], self.starts[places], self.used[places])
+
+    def find(self, rows: Rows, keys: Keys) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
+        """Which sets of columns have a table here, and where those are."""
+        if not len(self.keys):
+            return np.zeros(len(keys), dtype=bool), np.zeros(0, dtype=np.intp)
+        places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        found = (self.keys[places] == keys) & (self.rows[places] == rows).all(axis=1)
+        return found, places[found]
 
 
 class KnownTables:
-    """Keeps tables of columns that have gaps or not, in so many bytes."""
+    """Keeps tables of columns with so many levels, and with gaps or not, in so many bytes."""
 
-    def __init__(self, gaps: Sequence[bool], most_bytes: int) -> None:
-        self._whole = [1 << j for j, has_gaps in enumerate(gaps) if not has_gaps]
-        self._most_bytes = most_bytes
-        self._held = 0
-        self._tables: dict[int, Table] = {}
-        self._sizes: Multiset[int] = Multiset()
+    def __init__(self, gaps: Sequence[bool], n_levels: NDArray[np.int32], most_bytes: int) -> None:
+        self.keys = ColumnKeys(len(gaps))
+        self.most_bytes = most_bytes
+        """What all tables may take together."""
+        self._whole = ~np.array(gaps, dtype=bool)
+        self._n_levels = n_levels
+        self._shelves: dict[int, _Shelf] = {}
+        self._cells = np.zeros(0, dtype=np.int64)
+        self._end = self._held = self._clock = 0
 
     @property
-    def most_bytes(self) -> int:
-        """What all tables may take together."""
-        return self._most_bytes
+    def cells(self) -> NDArray[np.int64]:
+        """The cells of all tables, which the next table that is kept may move."""
+        return self._cells
 
-    def get(self, key: int) -> Table | None:
-        """A table with an axis per column, in ascending order; margins are found and kept."""
-        table = self._tables.pop(key, None)
-        if table is not None:
-            # The last one asked for is the last one to be forgotten.
-            self._tables[key] = table
-            return table
-        if not self._sizes[key.bit_count() + 1]:
-            return None
-        for extra in self._whole:
-            larger = None if key & extra else self._tables.get(key | extra)
-            if larger is not None:
-                margin: Table = larger.sum(axis=(key & (extra - 1)).bit_count())
-                self.keep(key, margin)
-                return margin
-        return None
+    def find(self, rows: Rows, keys: Keys) -> tuple[NDArray[np.bool_], Places]:
+        """Which sets of columns have a table, and where the cells of those start."""
+        shelf = self._shelf(rows.shape[1])
+        found, places = shelf.find(rows, keys)
+        # The last ones asked for are the last ones to be forgotten.
+        shelf.used[places] = self._clock + np.arange(len(places))
+        self._clock += len(places)
+        return found, shelf.starts[places]
 
-    def keep(self, key: int, table: Table) -> None:
-        """Keep a table; those that nobody asked for longest make room for it."""
-        size = n_bytes(table.size)
-        if size > self._most_bytes or key in self._tables:
-            return
-        while self._held + size > self._most_bytes:
-            oldest = next(iter(self._tables))
-            self._sizes[oldest.bit_count()] -= 1
-            self._held -= n_bytes(self._tables.pop(oldest).size)
-        self._tables[key] = table
-        self._sizes[key.bit_count()] += 1
-        self._held += size
+    def margins(self, rows: Rows, keys: Keys) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+        """Which sets of columns have a margin of a table of one more, and the cells of these."""
+        size = rows.shape[1]
+        larger = self._shelf(size + 1)
+        wanted = np.zeros(len(keys), dtype=bool)
+        if not len(larger.keys) or not len(keys):
+            return np.flatnonzero(wanted), self._cells[:0]
+        order = np.argsort(keys)
+        ascending, ends = keys[order], len(keys) - 1
+        of_table, without = np.zeros((2, len(keys)), dtype=np.intp)
+        for extra in range(size + 1):
+            left_out = larger.rows[:, extra]
+            remains = larger.keys - self.keys.of_column[left_out]
+            places = order[np.minimum(np.searchsorted(ascending, remains), ends)]
+            tables = np.flatnonzero((keys[places] == remains) & self._whole[left_out])
+            places = places[tables]
+            same = (np.delete(larger.rows[tables], extra, axis=1) == rows[places]).all(axis=1)
+            wanted[places[same]] = True
+            of_table[places[same]], without[places[same]] = tables[same], extra
+        found = np.flatnonzero(wanted)
+        levels = self._n_levels[larger.rows[of_table[found]]]
+        steps, extra_of = steps_of(levels), without[found, None]
+        summed = np.hstack([np.take_along_axis(part, extra_of, 1) for part in (levels, steps)])
+        kept = np.arange(size + 1) != extra_of
+        cells = kernel.active().turned_tables(
+            self._cells,
+            larger.starts[of_table[found]],
+            self._n_levels[rows[found]],
+            np.ascontiguousarray(steps[kept].reshape(-1, size)),
+            np.ascontiguousarray(summed, dtype=np.int64),
+        )
+        return found, cells
+
+    def keep(self, rows: Rows, keys: Keys, cells: NDArray[np.int64]) -> None:
+        """Keep tables that are not known, end to end in `cells`, the first ones that have room.
+
+        Those that nobody asked for longest make room for them.
+        """
+        sizes = cells_of(self._n_levels[rows])
+        n_kept = int(np.searchsorted(np.cumsum(_n_bytes(sizes)), self.most_bytes, side="right"))
+        rows, keys, sizes = rows[:n_kept], keys[:n_kept], sizes[:n_kept]
+        n_cells = int(sizes.sum())
+        self._make_room(int(_n_bytes(sizes).sum()), n_cells)
+        self._cells[self._end : self._end + n_cells] = cells[:n_cells]
+        new = _Shelf(
+            keys,
+            rows,
+            self._end + np.cumsum(sizes) - sizes,
+            self._clock + np.arange(n_kept, dtype=np.int64),
+        )
+        self._shelves[rows.shape[1]] = self._shelf(rows.shape[1]).joined(new)
+        self._end += n_cells
+        self._clock += n_kept
+
+    def bytes_of(self, rows: Rows) -> Places:
+        """What the table of each set of columns takes."""
+        return _n_bytes(cells_of(self._n_levels[rows]))
+
+    def _shelf(self, size: int) -> _Shelf:
+        return self._shelves.setdefault(size, _Shelf.empty(size))
+
+    def _make_room(self, n_bytes: int, n_cells: int) -> None:
+        if self._held + n_bytes > self.most_bytes:
+            self._forget(self._held + n_bytes - self.most_bytes + self.most_bytes // _FREED)
+        self._held += n_bytes
+        needed = self._end + n_cells
+        if needed > len(self._cells):
+            most = max(needed, self.most_bytes // 8)
+            room = np.empty(min(2 * needed, most), dtype=np.int64)
+            room[: self._end] = self._cells[: self._end]
+            self._cells = room
+
+    def _forget(self, n_bytes: int) -> None:
+        """Forget tables of so many bytes, and move the others together."""
+        shelves = list(self._shelves.values())
+        sizes = [cells_of(self._n_levels[shelf.rows]) for shelf in shelves]
+        used, taken = np.concatenate([s.used for s in shelves]), _n_bytes(np.concatenate(sizes))
+        oldest = np.argsort(used)
+        n_gone = int(np.searchsorted(np.cumsum(taken[oldest]), n_bytes)) + 1
+        stays = np.ones(len(used), dtype=bool)
+        stays[oldest[:n_gone]] = False
+        self._held = int(taken[stays].sum())
+        starts = np.concatenate([shelf.starts for shelf in shelves])[stays]
+        left = np.concatenate(sizes)[stays]
+        levels = left.astype(np.int32)[:, None]
+        self._cells = kernel.active().turned_tables(
+            self._cells, starts, levels, steps_of(levels), unsummed(len(left))
+        )
+        moved, self._end = np.cumsum(left) - left, len(self._cells)
+        first = 0
+        of_shelf = np.split(stays, np.cumsum([len(shelf.keys) for shelf in shelves])[:-1])
+        for (size, shelf), here in zip(list(self._shelves.items()), of_shelf, strict=True):
+            some = shelf.at(here)
+            some.starts = moved[first : first + len(some.keys)]
+            first += len(some.keys)
+            self._shelves[size] = some
 
 
-def n_bytes(cells: int) -> int:
-    """What a table of so many cells takes."""
+def _n_bytes(cells: Places) -> Places:
+    """What tables of so many cells take."""
     return _BYTES_PER_TABLE + 8 * cells
-
-
-def answered(table: Table, wanted: TableSet) -> Counts:
-    """Answer a question by the table of its columns, which has them in ascending order."""
-    members = (*wanted.given, *wanted.axes)
-    ascending = sorted(members)
-    turned = table.transpose([ascending.index(j) for j in members])
-    split = len(wanted.given)
-    flat = np.ascontiguousarray(turned).reshape(math.prod(turned.shape))
-    return counts_of_cells(flat, turned.shape[:split], turned.shape[split:])

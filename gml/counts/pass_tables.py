@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -52,30 +52,35 @@ class TableParts(NamedTuple):
 
 @dataclass(frozen=True)
 class Tables(Work[TableParts]):
-    """Counts tables of columns that have so many levels, within so many bytes."""
+    """Counts tables of columns that have so many levels, within so many bytes.
 
-    sets: Sequence[TableSet]
+    Small tables are rows of columns, of which each matrix has as many for each table.
+    """
+
+    small: Sequence[NDArray[np.int32]]
+    large: Sequence[TableSet]
     n_levels: Sequence[int]
     most_bytes: int
-    _shapes: list[list[int]] = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        shapes = [[self.n_levels[j] for j in (*s.given, *s.axes)] for s in self.sets]
-        object.__setattr__(self, "_shapes", shapes)
+    @property
+    def n_tables(self) -> int:
+        """How many tables are counted."""
+        return sum(map(len, self.small)) + len(self.large)
 
     def of(self, chunk: Dataset) -> TableParts:
         """Count a chunk."""
         coded = CodedRows(chunk, self.n_levels, self.most_bytes)
-        data = coded.for_batch(len(self.sets))
-        if len(self.sets) >= _SETS_PER_COLUMN * len(self.n_levels):
+        data = coded.for_batch(self.n_tables)
+        # Tables of one pair are no faster when those of all pairs are known.
+        wider = sum(len(rows) for rows in self.small if rows.shape[1] > 2) + len(self.large)
+        if wider >= _SETS_PER_COLUMN * len(self.n_levels):
             coded.remember_pairs(data)
-        small, large = [np.zeros(0, dtype=np.int64)], []
-        for wanted, shape in zip(self.sets, self._shapes, strict=True):
+        small = [np.zeros(0, dtype=np.int64), *map(data.count_many, self.small)]
+        large: list[Cells | None] = []
+        for wanted in self.large:
             members = (*wanted.given, *wanted.axes)
-            if math.prod(shape) <= VECTOR_CELLS:
-                small.append(data.count(np.array(members, dtype=np.int32)))
-            else:
-                large.append(_cells(chunk, data, members, shape))
+            shape = [self.n_levels[j] for j in members]
+            large.append(_cells(chunk, data, members, shape))
         return TableParts(np.concatenate(small), self._within_bounds(large))
 
     def add(self, first: TableParts, second: TableParts) -> TableParts:
@@ -102,16 +107,6 @@ class Tables(Work[TableParts]):
             cells if k == 0 or end <= self.most_bytes else None
             for k, (cells, end) in enumerate(zip(large, ends, strict=True))
         ]
-
-    def small_tables(self, found: TableParts) -> Iterator[NDArray[np.int64]]:
-        """Yield all cells of each small table, in the order of the questions."""
-        start = 0
-        for shape in self._shapes:
-            size = math.prod(shape)
-            if size <= VECTOR_CELLS:
-                # A copy, as one table that is kept would keep all of them.
-                yield found.small[start : start + size].copy()
-                start += size
 
 
 def _cells(chunk: Dataset, data: CodedData, members: Sequence[int], shape: Sequence[int]) -> Cells:

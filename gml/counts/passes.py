@@ -24,13 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.counts.answers import (
-    Counts,
-    MissingTreatment,
-    Moments,
-    StratifiedMoments,
-    every_configuration,
-)
+from gml.counts.answered_tables import AnsweredTables
+from gml.counts.answers import Counts, MissingTreatment, Moments, StratifiedMoments
 from gml.counts.batched_tables import BatchedTables
 from gml.counts.counter import Counter
 from gml.counts.exact_moments import Frame, moments_from_sums
@@ -50,13 +45,15 @@ from gml.counts.pass_work import (
     SumsWithin,
     Work,
 )
-from gml.counts.questions import Family, Question, TableSet
+from gml.counts.questions import Family, Question, TableSet, Triple
 from gml.counts.residuals import Residuals
+from gml.counts.table_batch import TableBatch
 from gml.data.alignment import Recoding, recoded
 from gml.data.column_kinds import require_labels
 from gml.data.dataset import Dataset, Variable
 from gml.data.number_summary import NumberValues
 from gml.errors import UsageError, unknown_name
+from gml.kernel.layout import FamilyRule, FamilyWorths, TableStatistics
 from gml.resources import budget_in_force, require_memory
 
 
@@ -180,23 +177,55 @@ class PassCounter(Counter):
 
     # ------------------------------------------------------------------ tables
 
+    def answers(self, batch: TableBatch) -> Iterator[AnsweredTables]:
+        """Count a batch of tables; answers come in the order of the questions, many at a time."""
+        return self._batched.answers(batch)
+
     def tables(self, sets: Iterable[TableSet]) -> Iterator[Counts]:
         """Count a batch of tables; answers come in the order of the questions."""
-        return self._batched.tables(sets)
+        for found in self.answers(TableBatch.of_sets(list(sets))):
+            yield from found.counts()
 
     def expect(self, likely: Callable[[], Iterable[TableSet]]) -> None:
         """Count tables that may be asked for soon with the next pass, as far as there is room."""
         self._batched.likely = likely
 
+    def statistics(self, triples: Sequence[Triple]) -> TableStatistics:
+        """Count a batch of tests and return their statistics without handing out the tables."""
+        asked = TableBatch.of_tests(self.order, triples)
+        return TableStatistics.concatenate([found.statistics() for found in self.answers(asked)])
+
+    def family_values(self, families: Sequence[Family], rule: FamilyRule) -> NDArray[np.float64]:
+        """Return the value of each child given its parents (`FamilyRule`)."""
+        return self._worths(families, rule, None).values
+
+    def family_ceilings(
+        self, families: Sequence[Family], rule: FamilyRule, cell_prior: float
+    ) -> FamilyWorths:
+        """The same, and each value if every cell were a configuration of its own."""
+        return self._worths(families, rule, cell_prior)
+
+    def _worths(
+        self, families: Sequence[Family], rule: FamilyRule, cell_prior: float | None
+    ) -> FamilyWorths:
+        asked = TableBatch.of_families(self.order, families)
+        rule = rule._replace(unit=self.unit)
+        parts = [found.worths(rule, cell_prior) for found in self.answers(asked)]
+        none = np.empty(0)
+        return FamilyWorths(
+            np.concatenate([none, *(part.values for part in parts)]),
+            np.concatenate([none, *(part.ceilings for part in parts)]),
+        )
+
     def family_tables(self, families: Sequence[Family]) -> Iterator[NDArray[np.int64]]:
         """Count each child given its parents, with one row per configuration, seen or not."""
-        shapes = [[self.n_levels[j] for j in (*parents, child)] for child, parents in families]
-        for (child, parents), shape in zip(families, shapes, strict=True):
-            require_labels(self.variables[j] for j in (*parents, child))
-            self._require(8 * math.prod(shape), (*parents, child))
-        found = self.tables([TableSet((child,), tuple(parents)) for child, parents in families])
-        for counts, shape in zip(found, shapes, strict=True):
-            yield every_configuration(counts, shape)
+        for child, parents in families:
+            members = (*parents, child)
+            require_labels(self.variables[j] for j in members)
+            self._require(8 * math.prod(self.n_levels[j] for j in members), members)
+        sets = [TableSet((child,), tuple(parents)) for child, parents in families]
+        for found in self.answers(TableBatch.of_sets(sets)):
+            yield from found.every_cell()
 
     def complete_rows(self, sets: Sequence[Sequence[int]]) -> NDArray[np.int64]:
         """Return how many rows, weighted, have a value in each column of a set."""
@@ -359,10 +388,10 @@ class _View(RowsBehind, PassCounter):
         self._inner.require_rows(what)
         return super().require_rows(what)
 
-    def tables(self, sets: Iterable[TableSet]) -> Iterator[Counts]:
+    def answers(self, batch: TableBatch) -> Iterator[AnsweredTables]:
         if self._recodings:
-            return super().tables(sets)
-        return self._inner.tables(map(self._within, sets))
+            return super().answers(batch)
+        return self._inner.answers(batch.at(self._at))
 
     def expect(self, likely: Callable[[], Iterable[TableSet]]) -> None:
         if self._recodings:

@@ -161,6 +161,35 @@ cdef class CodedData:
             raise MemoryError
         return table
 
+    def count_many(self, const int32_t[:, ::1] sets):
+        """Joint tables of many sets of as many columns each, end to end, each as by `count`."""
+        cdef size_t k, n_sets = sets.shape[0], size = sets.shape[1]
+        cdef int64_t[::1] starts = np.zeros(n_sets + 1, dtype=np.int64)
+        cdef int done = 1
+        cdef size_t last
+        for k in range(n_sets):
+            starts[k + 1] = starts[k] + <int64_t>count_cells(&self.data, &sets[k, 0], size)
+        out = np.empty(starts[n_sets], dtype=np.int64)
+        if n_sets == 0:
+            return out
+        cdef int64_t[::1] cells = out
+        with nogil:
+            k = 0
+            while k < n_sets and done and not stop_wanted():
+                last = k + 1
+                if size == 2 and self.data.pairs == NULL:
+                    # as many tables as stay in the second-level cache
+                    while last < n_sets and starts[last + 1] - starts[k] < 32768:
+                        last += 1
+                    done = count_pairs(&self.data, &sets[k, 0], last - k, &cells[0], &starts[k])
+                else:
+                    done = count_set(&self.data, &sets[k, 0], size, &cells[starts[k]])
+                k = last
+        check_stopped()
+        if not done:
+            raise MemoryError
+        return out
+
     def pair_statistics(self, const int32_t[:, ::1] pairs):
         """Statistics of the pair tables, one row of TableStatistics each."""
         cdef size_t p, q, n_pairs = pairs.shape[0], chunk

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from gml.kernel.chain_layout import ChainLayout
 from gml.kernel.expectation_interface import ExpectationKernel
 from gml.kernel.gibbs_plan import GibbsPlan, ScopeLayout
+from gml.kernel.held_interface import HeldTablesKernel
 from gml.kernel.layout import (
     ColumnSpec,
     CsvDialect,
@@ -42,6 +43,9 @@ class CodedData(Protocol):
 
     def count(self, members: Positions) -> Integers:
         """Joint table of the columns `members`, flat, the last column fastest."""
+
+    def count_many(self, sets: Positions) -> Integers:
+        """Joint tables of sets of as many columns each (a row of `sets` each), end to end."""
 
     def remember_pairs(self) -> None:
         """Keep the tables of all pairs, if that is possible."""
@@ -231,7 +235,7 @@ class OrderSearch(Protocol):
         """The sets on the way to the order found, the smallest first; None without one."""
 
 
-class Kernel(MatrixKernel, ExpectationKernel, Protocol):
+class Kernel(MatrixKernel, ExpectationKernel, HeldTablesKernel, Protocol):
     """The functions and classes of a kernel, which is a module."""
 
     # ------------------------------------------------------------------ reading and writing

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 import gml
-from gml.counts.known_tables import KnownTables, answered, bits_of_columns
+from gml.counts.answered_tables import turned
+from gml.counts.known_tables import KnownTables, distinct_rows
 from gml.counts.memory import MemoryCounter
 from gml.errors import DataError
 from gml.independence.registry import TESTS
@@ -31,7 +32,7 @@ class Watched(SlicedCounter):
         self.tables_of_passes = []
 
     def over_chunks(self, columns, work):
-        self.tables_of_passes.append(len(getattr(work, "sets", ())))
+        self.tables_of_passes.append(getattr(work, "n_tables", 0))
         return super().over_chunks(columns, work)
 
 
@@ -113,25 +114,85 @@ def test_a_margin_over_missing_values_is_counted_anew(tmp_path):
         assert engine.passes == passes
 
 
+def _known(n_levels, most_bytes):
+    levels = np.array(n_levels, dtype=np.int32)
+    known = KnownTables([False] * len(levels), levels, most_bytes)
+
+    def keep(columns, table):
+        rows = np.array([columns], dtype=np.int32)
+        known.keep(rows, known.keys.of(rows), np.asarray(table, dtype=np.int64).reshape(-1))
+
+    def cells(columns):
+        rows = np.array([columns], dtype=np.int32)
+        found, starts = known.find(rows, known.keys.of(rows))
+        if not found[0]:
+            return None
+        return known.cells[starts[0] :][: levels[columns].prod()].tolist()
+
+    return known, keep, cells
+
+
 def test_tables_asked_for_longest_ago_make_room():
-    known = KnownTables([False] * 3, 2 * (300 + 16))
+    _, keep, cells = _known([2] * 3, 2 * (64 + 16) + 20)
     for j in range(3):
-        known.keep(1 << j, np.array([j, j]))
-        assert known.get(1) is not None
-    assert [known.get(1 << j) is not None for j in range(3)] == [True, False, True]
+        keep([j], [j, j])
+        assert cells([0]) == [0, 0]
+    assert [cells([j]) for j in range(3)] == [[0, 0], None, [2, 2]]
+
+
+def test_tables_that_stay_are_whole_when_others_make_room():
+    rng = np.random.default_rng(4)
+    _, keep, cells = _known([2, 3, 4, 5, 2], 1 << 10)
+    sets = [[j] for j in range(5)] + [[i, j] for j in range(5) for i in range(j)] + [[0, 2, 3]]
+    kept = {}
+    for _ in range(200):
+        columns = sets[rng.integers(len(sets))]
+        if cells(columns) is None:
+            shape = np.array([2, 3, 4, 5, 2])[columns]
+            kept[tuple(columns)] = rng.integers(0, 9, shape)
+            keep(columns, kept[tuple(columns)])
+        held = [(c, cells(list(c))) for c in kept]
+        assert all(found is None or found == kept[c].reshape(-1).tolist() for c, found in held)
+        assert sum(64 + 8 * len(found) for _, found in held if found) <= 1 << 10
+        assert cells(columns) is not None
 
 
 def test_a_table_is_turned_as_the_question_wants_it():
     rng = np.random.default_rng(3)
     table = rng.integers(0, 3, (2, 3, 4))
-    key = bits_of_columns([1, 3, 4])
-    known = KnownTables([False] * 5, 1 << 20)
-    known.keep(key, table)
-    found = answered(known.get(key), gml.TableSet((3,), (4, 1)))
-    assert found.n == table.sum()
-    for row, (k, i) in zip(found.table, found.configs, strict=True):
-        assert row.tolist() == table[i, :, k].tolist()
-    assert np.array_equal(known.get(bits_of_columns([1, 4])), table.sum(axis=1))
+    levels = [1, 2, 1, 3, 4]
+    known, keep, cells = _known(levels, 1 << 20)
+    keep([1, 3, 4], table)
+    found = turned(
+        np.arange(1),
+        np.array([[4, 1, 3]], dtype=np.int32),
+        np.array(levels, dtype=np.int32),
+        known.cells,
+        np.zeros(1, dtype=np.int64),
+    )
+    assert found.levels.tolist() == [[4, 2, 3]]
+    assert found.cells.reshape(4, 2, 3).tolist() == table.transpose(2, 0, 1).tolist()
+    pairs = np.array([[1, 4], [3, 4], [1, 2], [1, 3]], dtype=np.int32)
+    which, margins = known.margins(pairs, known.keys.of(pairs))
+    assert which.tolist() == [0, 1, 3]
+    sums = [table.sum(axis=axis).reshape(-1) for axis in (1, 0, 2)]
+    assert margins.tolist() == np.concatenate(sums).tolist()
+
+
+def test_sets_of_columns_with_the_same_hash_are_told_apart():
+    known, keep, cells = _known([2] * 4, 1 << 20)
+    known.keys.of_column[:] = 7
+    keep([0, 1], [1, 2, 3, 4])
+    assert cells([0, 1]) == [1, 2, 3, 4]
+    assert cells([1, 2]) is None
+    rows = np.array([[0, 1], [2, 3], [0, 1]], dtype=np.int32)
+    firsts, which = distinct_rows(rows, known.keys.of(rows))
+    assert rows[firsts][which].tolist() == rows.tolist()
+    assert len(firsts) == 2
+    single = np.array([[1], [2]], dtype=np.int32)
+    found, margins = known.margins(single, known.keys.of(single))
+    assert found.tolist() in ([], [0])
+    assert margins.tolist() in ([], [4, 6])
 
 
 def _numbers(n_rows, *, constant=()):

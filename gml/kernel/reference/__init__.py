@@ -23,6 +23,7 @@ from gml.kernel.reference.gram import (
     permuted_products,
     squared_distances,
 )
+from gml.kernel.reference.held_tables import held_families, held_statistics, turned_tables
 from gml.kernel.reference.missing_parts import missing_parts
 from gml.kernel.reference.mixture_rows import (
     latent_class_rows,
@@ -91,6 +92,8 @@ __all__ = [
     "gaussian_gram",
     "group_rows",
     "grow_sets",
+    "held_families",
+    "held_statistics",
     "improve_order",
     "information_loss_draws",
     "latent_class_rows",
@@ -121,5 +124,6 @@ __all__ = [
     "sum_states",
     "sums_within",
     "table_statistics_of",
+    "turned_tables",
     "write_limbs",
 ]

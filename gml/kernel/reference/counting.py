@@ -40,6 +40,11 @@ class CodedData:
         np.add.at(table, index, weights)
         return table
 
+    def count_many(self, sets: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Joint tables of many sets of as many columns each, end to end, each as by `count`."""
+        none = np.empty(0, dtype=np.int64)
+        return np.concatenate([none, *(self.count(members) for members in sets)])
+
     def _cells(
         self, members: NDArray[np.int32]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:

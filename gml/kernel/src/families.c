@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "configurations.h"
+#include "held_tables.h"
 #include "regret.h"
 #include "sparse.h"
 #include "stop.h"
@@ -289,6 +290,37 @@ family_worth family_value(const int64_t *table, size_t strata, size_t levels, do
     for (size_t c = 0; c < strata * levels; c++)
         of_table.rows += (double)table[c] * rule->unit;
     return worth_of(table, strata, levels, cells, &of_table, &small);
+}
+
+void held_families(const held_tables *tables, const family_rule *rule, family_worth *worth)
+{
+    small_terms small;
+    family_rule of_table = *rule;
+    uint64_t steps = 0;
+    forget_all(&small);
+    of_table.rows = NAN;
+    for (size_t t = 0; t < tables->n_tables; t++) {
+        const int32_t *n_levels = tables->levels + t * tables->size;
+        const int64_t *table = tables->cells + tables->starts[t];
+        const size_t levels = (size_t)n_levels[tables->size - 1];
+        size_t strata = 1;
+        for (size_t k = 0; k + 1 < tables->size; k++)
+            strata *= (size_t)n_levels[k];
+        if (stop_after(&steps, strata * levels))
+            return;
+        double rows = 0;
+        for (size_t c = 0; c < strata * levels; c++)
+            rows += (double)table[c] * rule->unit;
+        if (rows == 0) {
+            worth[t] = (family_worth){0, 0};
+            continue;
+        }
+        /* What is kept of a joint is for so many rows. */
+        if (rule->kind == FAMILY_JOINT && rows != of_table.rows)
+            forget_all(&small);
+        of_table.rows = rows;
+        worth[t] = worth_of(table, strata, levels, (double)strata * (double)levels, &of_table, &small);
+    }
 }
 
 /* Returns as sort_rows does. */
