@@ -32,6 +32,21 @@ _SHARE_OF_BUDGET = 8
 _MOST_LARGE_TABLES = 256
 # Expectations that are looked at for one pass.
 _MOST_EXPECTED = 1 << 15
+# To look at one takes some three microseconds, which pays where ten passes less take as long to
+# read, at a nanosecond per cell.
+_CELLS_PER_EXPECTATION = 300
+
+
+def ahead_pays(n_rows: int, n_columns: int) -> bool:
+    """Whether to look at what is expected, about a table of each pair, is faster than more passes.
+
+    Examples
+    --------
+    >>> ahead_pays(5000, 8), ahead_pays(60, 500), ahead_pays(1_000_000, 500)
+    (True, False, True)
+    """
+    looked_at = min(_MOST_EXPECTED, n_columns**2)
+    return n_rows * n_columns >= _CELLS_PER_EXPECTATION * looked_at
 
 
 class _Asked(NamedTuple):

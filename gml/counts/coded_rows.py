@@ -22,6 +22,7 @@ _COMPRESS_SETS = 64
 _COMPRESS_ROWS = 4096
 _COMPRESS_SHARE = 8
 _SAMPLE_ROWS = 2048
+_SAMPLE_COLUMNS = 24
 _GROUP_BLOCK = 1 << 16
 
 
@@ -94,10 +95,12 @@ class CodedRows:
             return None
         n = self._dataset.n_rows
         step = max(1, n // _SAMPLE_ROWS)
-        sample = row_bytes([column[::step] for column in columns])
         group_rows = kernel.active().group_rows
-        if group_rows(sample, len(sample) // _COMPRESS_SHARE) is None:
-            return None
+        # Rows that differ in a few columns differ in all, which takes longer to find out.
+        for some in sorted({min(_SAMPLE_COLUMNS, len(columns)), len(columns)}):
+            sample = row_bytes([column[::step] for column in columns[:some]])
+            if group_rows(sample, len(sample) // _COMPRESS_SHARE) is None:
+                return None
         chosen: list[NDArray[np.int64]] = []
         counts: list[NDArray[np.int64]] = []
         weights = self._dataset.weights

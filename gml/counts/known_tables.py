@@ -104,13 +104,14 @@ class _Shelf:
 
     def joined(self, more: _Shelf) -> _Shelf:
         """The tables of both."""
-        both = _Shelf(
-            np.concatenate([self.keys, more.keys]),
-            np.concatenate([self.rows, more.rows]),
-            np.concatenate([self.starts, more.starts]),
-            np.concatenate([self.used, more.used]),
+        more = more.at(np.argsort(more.keys))
+        places = np.searchsorted(self.keys, more.keys)
+        return _Shelf(
+            np.insert(self.keys, places, more.keys),
+            np.insert(self.rows, places, more.rows, axis=0),
+            np.insert(self.starts, places, more.starts),
+            np.insert(self.used, places, more.used),
         )
-        return both.at(np.argsort(both.keys, kind="stable"))
 
     def at(self, places: NDArray[np.intp] | NDArray[np.bool_]) -> _Shelf:
         """Some of the tables."""

@@ -25,9 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.counts.answered_tables import AnsweredTables
-from gml.counts.answers import Counts, MissingTreatment, Moments, StratifiedMoments
-from gml.counts.batched_tables import BatchedTables
-from gml.counts.counter import Counter
+from gml.counts.answers import MissingTreatment, Moments, StratifiedMoments
+from gml.counts.batched_tables import BatchedTables, ahead_pays
 from gml.counts.exact_moments import Frame, moments_from_sums
 from gml.counts.expanded_moments import ExpandedMoments
 from gml.counts.number_questions import RowsBehind
@@ -45,15 +44,14 @@ from gml.counts.pass_work import (
     SumsWithin,
     Work,
 )
-from gml.counts.questions import Family, Question, TableSet, Triple
+from gml.counts.questions import Family, Question, TableSet
 from gml.counts.residuals import Residuals
+from gml.counts.table_answers import TableAnswers
 from gml.counts.table_batch import TableBatch
 from gml.data.alignment import Recoding, recoded
-from gml.data.column_kinds import require_labels
 from gml.data.dataset import Dataset, Variable
 from gml.data.number_summary import NumberValues
 from gml.errors import UsageError, unknown_name
-from gml.kernel.layout import FamilyRule, FamilyWorths, TableStatistics
 from gml.resources import budget_in_force, require_memory
 
 
@@ -78,7 +76,7 @@ class RowFacts:
     """The least and the largest number of columns, where they are known."""
 
 
-class PassCounter(Counter):
+class PassCounter(TableAnswers):
     """Answers each batch of questions by a pass over the rows.
 
     A subclass has `over_chunks`. Chunks are Datasets with the columns asked for, in that order,
@@ -181,51 +179,15 @@ class PassCounter(Counter):
         """Count a batch of tables; answers come in the order of the questions, many at a time."""
         return self._batched.answers(batch)
 
-    def tables(self, sets: Iterable[TableSet]) -> Iterator[Counts]:
-        """Count a batch of tables; answers come in the order of the questions."""
-        for found in self.answers(TableBatch.of_sets(list(sets))):
-            yield from found.counts()
-
     def expect(self, likely: Callable[[], Iterable[TableSet]]) -> None:
         """Count tables that may be asked for soon with the next pass, as far as there is room."""
-        self._batched.likely = likely
+        if self.counts_ahead:
+            self._batched.likely = likely
 
-    def statistics(self, triples: Sequence[Triple]) -> TableStatistics:
-        """Count a batch of tests and return their statistics without handing out the tables."""
-        asked = TableBatch.of_tests(self.order, triples)
-        return TableStatistics.concatenate([found.statistics() for found in self.answers(asked)])
-
-    def family_values(self, families: Sequence[Family], rule: FamilyRule) -> NDArray[np.float64]:
-        """Return the value of each child given its parents (`FamilyRule`)."""
-        return self._worths(families, rule, None).values
-
-    def family_ceilings(
-        self, families: Sequence[Family], rule: FamilyRule, cell_prior: float
-    ) -> FamilyWorths:
-        """The same, and each value if every cell were a configuration of its own."""
-        return self._worths(families, rule, cell_prior)
-
-    def _worths(
-        self, families: Sequence[Family], rule: FamilyRule, cell_prior: float | None
-    ) -> FamilyWorths:
-        asked = TableBatch.of_families(self.order, families)
-        rule = rule._replace(unit=self.unit)
-        parts = [found.worths(rule, cell_prior) for found in self.answers(asked)]
-        none = np.empty(0)
-        return FamilyWorths(
-            np.concatenate([none, *(part.values for part in parts)]),
-            np.concatenate([none, *(part.ceilings for part in parts)]),
-        )
-
-    def family_tables(self, families: Sequence[Family]) -> Iterator[NDArray[np.int64]]:
-        """Count each child given its parents, with one row per configuration, seen or not."""
-        for child, parents in families:
-            members = (*parents, child)
-            require_labels(self.variables[j] for j in members)
-            self._require(8 * math.prod(self.n_levels[j] for j in members), members)
-        sets = [TableSet((child,), tuple(parents)) for child, parents in families]
-        for found in self.answers(TableBatch.of_sets(sets)):
-            yield from found.every_cell()
+    @property
+    def counts_ahead(self) -> bool:
+        """Whether passes are so dear that what may be asked for next is worth finding out."""
+        return ahead_pays(self.pass_rows, len(self.variables))
 
     def complete_rows(self, sets: Sequence[Sequence[int]]) -> NDArray[np.int64]:
         """Return how many rows, weighted, have a value in each column of a set."""

@@ -19,6 +19,9 @@ from gml.resources import available_threads, format_size
 
 # Parts of the budget for rows that are wanted in memory, and for finding equal ones.
 _SHARE_OF_ROWS, _SHARE_OF_GROUPS = 2, 4
+# A part of it for cells that passes need not read again: where there are so few, most of a pass is
+# to read one column after the other.
+_SHARE_OF_CELLS = 16
 
 
 class StreamCounter(SettledCounter):
@@ -35,6 +38,8 @@ class StreamCounter(SettledCounter):
     ) -> None:
         super().__init__(rows.table, rows.spool.where, digest=rows.digest, max_memory=max_memory)
         self._rows = rows
+        if rows.bytes_of(range(len(rows.variables))) <= self._budget // _SHARE_OF_CELLS:
+            rows.hold()
         self._threads = threads or available_threads()
         self.passes = 0
         """Passes so far over the file."""

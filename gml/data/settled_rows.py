@@ -42,6 +42,12 @@ class SettledRows:
     keep: tuple[NDArray[np.uint8], ...] | None = None
     """Which rows of each block count, a bit for each; None if all of them do."""
     _blocks: list[Block] = field(init=False)
+    _held: dict[tuple[int, int], NDArray[Any]] | None = field(init=False, default=None)
+    """Cells of each block and column that were read, if they are held."""
+
+    def hold(self) -> None:
+        """Hold the cells that are read from now on, which the next pass then need not read."""
+        object.__setattr__(self, "_held", {})
 
     def __post_init__(self) -> None:
         blocks = self.spool.blocks or [self.spool.empty_block()]
@@ -72,7 +78,7 @@ class SettledRows:
         block = self._blocks[k]
         rows = Dataset(
             tuple(self.table.columns[j].variable for j in columns),
-            tuple(self.table.columns[j].cells(self._raw(block, j)) for j in columns),
+            tuple(self._cells(k, j) for j in columns),
             self._weights(block),
         )
         if self.keep is None:
@@ -87,6 +93,16 @@ class SettledRows:
             for j in columns
         )
 
+    def _cells(self, k: int, j: int) -> NDArray[Any]:
+        """The cells of a column of a block; several threads may read the same, and hold one."""
+        held = self._held
+        found = None if held is None else held.get((k, j))
+        if found is None:
+            found = self.table.columns[j].cells(self._raw(self._blocks[k], j))
+            if held is not None:
+                held[k, j] = found
+        return found
+
     def _raw(self, block: Block, j: int) -> NDArray[Any]:
         return self.spool.file.read(block.columns[j], block.n_rows)
 
@@ -95,7 +111,8 @@ class SettledRows:
         return None if stored is None else self.spool.file.read(stored, block.n_rows)
 
     def close(self) -> None:
-        """Give the room on the disk back."""
+        """Give the room on the disk back, and forget what is held."""
+        object.__setattr__(self, "_held", None)
         self.spool.file.close()
 
     # ------------------------------------------------------------------ all rows

@@ -112,12 +112,21 @@ def run_pilots(
 
 
 def run_in_passes(
-    run: Run, source: Source, folder: Path, sizes: Sequence[int], *, least: int = 1
+    run: Run,
+    source: Source,
+    folder: Path,
+    sizes: Sequence[int],
+    *,
+    least: int = 1,
+    pass_rows: int = 0,
 ) -> list[Pilot]:
-    """Run it by the engine of a stream, on as many tables as time allows, but so many at least."""
+    """Run it by the engine of a stream, on as many tables as time allows, but so many at least.
+
+    What pilots count ahead is what is counted with so many rows.
+    """
 
     def watch() -> Watch:
-        return Watch(in_passes=True)
+        return Watch(in_passes=True, pass_rows=pass_rows)
 
     return _run_pilots(run, source, folder, sizes, watch, seconds=_PASS_SECONDS, least=least)
 

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.counts.batched_tables import ahead_pays
 from gml.counts.counter import Counter
 from gml.counts.engine_over import PathWithEngine
 from gml.counts.memory import MemoryCounter
@@ -87,7 +88,7 @@ class Watch:
     engines: list[StreamCounter] = field(default_factory=list)
     """Engines that hold files."""
     pass_rows: int = 0
-    """Rows that each batch is said to read again, where the run will be on such an engine."""
+    """Rows that each batch will read again, where the run will be on such an engine."""
     largest: tuple[int, int] = (0, 0)
     """Configurations and cells of the table that takes most memory."""
     _inside: bool = False
@@ -333,6 +334,11 @@ class WatchedStream(_Watched, StreamCounter):
     def __init__(self, rows: Dataset, watch: Watch) -> None:
         super().__init__(settled_pieces([rows], threads=1), threads=1)
         self._watch = watch
+
+    @property
+    def counts_ahead(self) -> bool:
+        rows = max(self.pass_rows, self._watch.pass_rows)
+        return ahead_pays(rows, len(self.variables))
 
     def expect(self, likely: Callable[[], Iterable[TableSet]]) -> None:
         watch = self._watch

@@ -303,12 +303,14 @@ def _in_passes(
     by_pass: bool,
 ) -> list[Pilot]:
     """Return pilots by the engine of a stream; none where the run itself will need no passes."""
-    sizes = [pilot.rows for pilot in pilots]
+    sizes, rows = [pilot.rows for pilot in pilots], source.size.rows
     if by_pass:
         # Two say how what is done beside passes grows with the rows.
-        return run_in_passes(run, source, folder, sizes, least=2 if is_fixed else 1)
+        least = 2 if is_fixed else 1
+        return run_in_passes(run, source, folder, sizes, least=least, pass_rows=rows)
     try:
-        return run_in_passes(run, source, folder, sizes[:1] if is_fixed else sizes)
+        some = sizes[:1] if is_fixed else sizes
+        return run_in_passes(run, source, folder, some, pass_rows=rows)
     except GmlError:
         # In memory it works; that a stream cannot do it is no part of this plan.
         return []

@@ -161,7 +161,7 @@ def test_a_table_is_turned_as_the_question_wants_it():
     rng = np.random.default_rng(3)
     table = rng.integers(0, 3, (2, 3, 4))
     levels = [1, 2, 1, 3, 4]
-    known, keep, cells = _known(levels, 1 << 20)
+    known, keep, _ = _known(levels, 1 << 20)
     keep([1, 3, 4], table)
     found = turned(
         np.arange(1),
