@@ -355,6 +355,10 @@ class _View(RowsBehind, PassCounter):
             return super().answers(batch)
         return self._inner.answers(batch.at(self._at))
 
+    @property
+    def counts_ahead(self) -> bool:
+        return self._inner.counts_ahead
+
     def expect(self, likely: Callable[[], Iterable[TableSet]]) -> None:
         if self._recodings:
             super().expect(likely)

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from gml.counts.batched_tables import ahead_pays
 from gml.counts.pass_work import Partial, Work
 from gml.counts.settled_counter import SettledCounter
 from gml.data.dataset import Dataset
@@ -19,8 +20,8 @@ from gml.resources import available_threads, format_size
 
 # Parts of the budget for rows that are wanted in memory, and for finding equal ones.
 _SHARE_OF_ROWS, _SHARE_OF_GROUPS = 2, 4
-# A part of it for cells that passes need not read again: where there are so few, most of a pass is
-# to read one column after the other.
+# A part of it for cells that passes need not read again: where there are so few, reading one column
+# after the other would be most of a pass.
 _SHARE_OF_CELLS = 16
 
 
@@ -38,11 +39,27 @@ class StreamCounter(SettledCounter):
     ) -> None:
         super().__init__(rows.table, rows.spool.where, digest=rows.digest, max_memory=max_memory)
         self._rows = rows
-        if rows.bytes_of(range(len(rows.variables))) <= self._budget // _SHARE_OF_CELLS:
+        if self._holds(rows.n_rows):
             rows.hold()
         self._threads = threads or available_threads()
         self.passes = 0
         """Passes so far over the file."""
+
+    @property
+    def counts_ahead(self) -> bool:
+        """Whether passes are so dear that what may be asked for next is worth finding out."""
+        return self.would_count_ahead(self.pass_rows)
+
+    def would_count_ahead(self, n_rows: int) -> bool:
+        """The same if there were so many rows: a pass over cells that are held reads nothing."""
+        return not self._holds(n_rows) and ahead_pays(n_rows, len(self.variables))
+
+    def _holds(self, n_rows: int) -> bool:
+        """Whether the cells of so many rows are held."""
+        n_bytes = self._rows.bytes_of(range(len(self.variables)))
+        n_bytes += 8 * self._rows.is_weighted * self._rows.n_rows
+        limit = self._budget // _SHARE_OF_CELLS
+        return n_bytes * n_rows <= limit * max(1, self._rows.n_rows)
 
     def close(self) -> None:
         """Give the room on the disk back."""

@@ -43,7 +43,7 @@ class SettledRows:
     """Which rows of each block count, a bit for each; None if all of them do."""
     _blocks: list[Block] = field(init=False)
     _held: dict[tuple[int, int], NDArray[Any]] | None = field(init=False, default=None)
-    """Cells of each block and column that were read, if they are held."""
+    """Cells of each block and column that were read, if they are held; weights at column -1."""
 
     def hold(self) -> None:
         """Hold the cells that are read from now on, which the next pass then need not read."""
@@ -79,7 +79,7 @@ class SettledRows:
         rows = Dataset(
             tuple(self.table.columns[j].variable for j in columns),
             tuple(self._cells(k, j) for j in columns),
-            self._weights(block),
+            self._held_weights(k),
         )
         if self.keep is None:
             return rows
@@ -101,6 +101,15 @@ class SettledRows:
             found = self.table.columns[j].cells(self._raw(self._blocks[k], j))
             if held is not None:
                 held[k, j] = found
+        return found
+
+    def _held_weights(self, k: int) -> NDArray[np.int64] | None:
+        held = self._held
+        found = None if held is None else held.get((k, -1))
+        if found is None:
+            found = self._weights(self._blocks[k])
+            if held is not None and found is not None:
+                held[k, -1] = found
         return found
 
     def _raw(self, block: Block, j: int) -> NDArray[Any]:

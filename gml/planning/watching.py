@@ -16,7 +16,6 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.counts.batched_tables import ahead_pays
 from gml.counts.counter import Counter
 from gml.counts.engine_over import PathWithEngine
 from gml.counts.memory import MemoryCounter
@@ -337,8 +336,7 @@ class WatchedStream(_Watched, StreamCounter):
 
     @property
     def counts_ahead(self) -> bool:
-        rows = max(self.pass_rows, self._watch.pass_rows)
-        return ahead_pays(rows, len(self.variables))
+        return self.would_count_ahead(max(self.pass_rows, self._watch.pass_rows))
 
     def expect(self, likely: Callable[[], Iterable[TableSet]]) -> None:
         watch = self._watch

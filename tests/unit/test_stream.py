@@ -343,3 +343,49 @@ def test_reading_has_rows_in_memory(sample_data):
         gml.pc(sample_data / "asia.csv", engine="disk")
     with pytest.raises(UsageError, match="`spool` must be a folder"):
         gml.pc(sample_data / "asia.csv", engine="stream", spool=5)
+
+
+def reads_of(monkeypatch):
+    """How many arrays are read from files from now on."""
+    reads = []
+    read = BlockFile.read
+
+    def counted(self, stored, size):
+        reads.append(size)
+        return read(self, stored, size)
+
+    monkeypatch.setattr(BlockFile, "read", counted)
+    return reads
+
+
+@pytest.mark.parametrize("weights", [None, "n"])
+def test_cells_of_a_small_table_are_read_once(monkeypatch, weights):
+    frame = pd.DataFrame({name: list(name + "xyz") * 9 for name in "abc"})
+    with gml.open_stream(frame.assign(n=["1", "2"] * 18), weights=weights) as table:
+        reads = reads_of(monkeypatch)
+        columns = table.select(["b", "a"])
+        for axes in ((0,), (1,), (0, 1)):
+            list(columns.tables([gml.TableSet(axes)]))
+        assert (table.passes, len(reads)) == (3, 2 + (weights is not None))
+    # What was held is given back, and nothing is answered that the file could not.
+    with pytest.raises(UsageError, match="closed"):
+        list(table.tables([gml.TableSet((2,))]))
+
+
+def test_cells_of_a_larger_table_are_read_again_and_tables_counted_ahead(monkeypatch):
+    with limited_to(1 << 19):
+        data = gml.read("sample_data/asia.csv")
+        with streams.stream_of_pieces([data]) as table:
+            reads = reads_of(monkeypatch)
+            assert table.counts_ahead
+            table.expect(lambda: [gml.TableSet((3, 4))])
+            for axes in ((0, 1), (0, 2), (3, 4)):
+                list(table.tables([gml.TableSet(axes)]))
+            # Of two blocks: four columns, and then two.
+            assert (table.passes, len(reads)) == (2, 2 * (4 + 2))
+    with streams.stream_of_pieces([data]) as table:
+        assert not table.counts_ahead
+        table.expect(lambda: [gml.TableSet((3, 4))])
+        for axes in ((0, 1), (3, 4)):
+            list(table.tables([gml.TableSet(axes)]))
+        assert table.passes == 2
