@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -100,6 +101,8 @@ class BatchedTables:
         self._over_chunks = over_chunks
         self._require = require
         self._known = KnownTables(gaps, self._n_levels, budget // _SHARE_OF_BUDGET)
+        # Keeping a table may move the others.
+        self._lock = threading.Lock()
         self.likely: Callable[[], Iterable[TableSet]] | None = None
         """Tables that are expected to be asked for, the likeliest first."""
 
@@ -150,18 +153,9 @@ class BatchedTables:
         unknown: list[tuple[_Asked, NDArray[np.intp]]] = []
         for places, rows in batch.by_size(is_small):
             asked = self._asked(places, rows)
-            known, starts = self._known.find(asked.distinct, asked.keys)
-            chosen = np.flatnonzero(known)
-            if len(chosen):
-                cells = self._known.cells
-                held.append(asked.turned_of(chosen, self._n_levels, cells, starts))
-            left = np.flatnonzero(~known)
-            some, cells = self._known.margins(asked.distinct[left], asked.keys[left])
-            if len(some):
-                held.append(self._turned(asked, left[some], cells))
-                new = self._new(asked, left[some])
-                self._known.keep(new.rows, new.keys, cells)
-                left = np.delete(left, some)
+            with self._lock:
+                found, left = self._looked_up(asked)
+            held += found
             if len(left):
                 unknown.append((asked, left))
         large = {int(place): batch.table_set(int(place)) for place in np.flatnonzero(~is_small)}
@@ -174,8 +168,9 @@ class BatchedTables:
                 self._turned(asked, left, cells)
                 for (asked, left), cells in zip(unknown, counted, strict=False)
             ]
-            for new, cells in zip([*wanted, *ahead], counted, strict=True):
-                self._known.keep(new.rows, new.keys, cells)
+            with self._lock:
+                for new, cells in zip([*wanted, *ahead], counted, strict=True):
+                    self._keep(new, cells)
         return AnsweredTables(
             batch,
             self._n_levels,
@@ -185,6 +180,28 @@ class BatchedTables:
                 for (place, wanted), cells in zip(large.items(), of_large, strict=True)
             },
         )
+
+    def _looked_up(self, asked: _Asked) -> tuple[list[HeldTables], NDArray[np.intp]]:
+        """The tables that are known, or margins of such, and which are neither."""
+        held: list[HeldTables] = []
+        known, starts = self._known.find(asked.distinct, asked.keys)
+        chosen, left = np.flatnonzero(known), np.flatnonzero(~known)
+        if len(chosen):
+            held.append(asked.turned_of(chosen, self._n_levels, self._known.cells, starts))
+        some, cells = self._known.margins(asked.distinct[left], asked.keys[left])
+        if len(some):
+            held.append(self._turned(asked, left[some], cells))
+            self._keep(self._new(asked, left[some]), cells)
+        return held, np.delete(left, some)
+
+    def _keep(self, new: _New, cells: NDArray[np.int64]) -> None:
+        """Keep tables; another thread may have counted them in the meantime."""
+        known, _ = self._known.find(new.rows, new.keys)
+        if known.any():
+            sizes = cells_of(self._n_levels[new.rows])
+            cells = cells[np.repeat(~known, sizes)]
+            new = _New(new.rows[~known], new.keys[~known])
+        self._known.keep(new.rows, new.keys, cells)
 
     def _asked(self, places: NDArray[np.intp], rows: Rows) -> _Asked:
         ascending = np.sort(rows, axis=1)
@@ -216,8 +233,9 @@ class BatchedTables:
             keys = self._known.keys.of(rows)
             firsts = np.sort(distinct_rows(rows, keys)[0])
             places, rows, keys = places[firsts], rows[firsts], keys[firsts]
-            is_new = ~self._known.find(rows, keys)[0]
-            is_new[self._known.margins(rows, keys)[0]] = False
+            with self._lock:
+                is_new = ~self._known.find(rows, keys)[0]
+                is_new[self._known.margins(rows, keys)[0]] = False
             if rows.shape[1] in asked_for:
                 # Those that are asked for come first, and so those expected too do not.
                 first = asked_for[rows.shape[1]]

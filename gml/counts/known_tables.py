@@ -27,7 +27,7 @@ Places = NDArray[np.int64]
 # What a table costs besides its cells.
 _BYTES_PER_TABLE = 64
 # Where room is made, so much of all of it is free afterwards: moving the cells takes a while.
-_FREED = 16
+_FREED = 8
 
 
 class ColumnKeys:
@@ -37,8 +37,11 @@ class ColumnKeys:
     """
 
     def __init__(self, n_columns: int) -> None:
-        drawn = np.random.default_rng(0x6D6C).integers(0, 1 << 64, n_columns, dtype=np.uint64)
-        self.of_column: Keys = drawn
+        # The finisher of SplitMix64, over multiples of the golden ratio; products wrap around.
+        mixed = np.arange(1, n_columns + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+        self.of_column: Keys = mixed ^ (mixed >> np.uint64(31))
 
     def of(self, rows: Rows) -> Keys:
         """The keys of some sets of as many columns each."""
@@ -194,8 +197,8 @@ class KnownTables:
         sizes = cells_of(self._n_levels[rows])
         n_kept = int(np.searchsorted(np.cumsum(_n_bytes(sizes)), self.most_bytes, side="right"))
         rows, keys, sizes = rows[:n_kept], keys[:n_kept], sizes[:n_kept]
-        n_cells = int(sizes.sum())
-        self._make_room(int(_n_bytes(sizes).sum()), n_cells)
+        n_bytes, n_cells = int(_n_bytes(sizes).sum()), int(sizes.sum())
+        self._make_room(n_bytes, n_cells)
         self._cells[self._end : self._end + n_cells] = cells[:n_cells]
         new = _Shelf(
             keys,
@@ -203,9 +206,10 @@ class KnownTables:
             self._end + np.cumsum(sizes) - sizes,
             self._clock + np.arange(n_kept, dtype=np.int64),
         )
-        self._shelves[rows.shape[1]] = self._shelf(rows.shape[1]).joined(new)
-        self._end += n_cells
-        self._clock += n_kept
+        shelves = self._shelves | {rows.shape[1]: self._shelf(rows.shape[1]).joined(new)}
+        end, held, clock = self._end + n_cells, self._held + n_bytes, self._clock + n_kept
+        # At once, so that an interrupt comes before or after it.
+        self._shelves, self._end, self._held, self._clock = shelves, end, held, clock
 
     def bytes_of(self, rows: Rows) -> Places:
         """What the table of each set of columns takes."""
@@ -217,7 +221,6 @@ class KnownTables:
     def _make_room(self, n_bytes: int, n_cells: int) -> None:
         if self._held + n_bytes > self.most_bytes:
             self._forget(self._held + n_bytes - self.most_bytes + self.most_bytes // _FREED)
-        self._held += n_bytes
         needed = self._end + n_cells
         if needed > len(self._cells):
             most = max(needed, self.most_bytes // 8)
@@ -227,28 +230,28 @@ class KnownTables:
 
     def _forget(self, n_bytes: int) -> None:
         """Forget tables of so many bytes, and move the others together."""
-        shelves = list(self._shelves.values())
-        sizes = [cells_of(self._n_levels[shelf.rows]) for shelf in shelves]
-        used, taken = np.concatenate([s.used for s in shelves]), _n_bytes(np.concatenate(sizes))
-        oldest = np.argsort(used)
+        sizes = [cells_of(self._n_levels[shelf.rows]) for shelf in self._shelves.values()]
+        taken = _n_bytes(np.concatenate(sizes))
+        oldest = np.argsort(np.concatenate([shelf.used for shelf in self._shelves.values()]))
         n_gone = int(np.searchsorted(np.cumsum(taken[oldest]), n_bytes)) + 1
-        stays = np.ones(len(used), dtype=bool)
+        stays = np.ones(len(taken), dtype=bool)
         stays[oldest[:n_gone]] = False
-        self._held = int(taken[stays].sum())
-        starts = np.concatenate([shelf.starts for shelf in shelves])[stays]
+        starts = np.concatenate([shelf.starts for shelf in self._shelves.values()])[stays]
         left = np.concatenate(sizes)[stays]
         levels = left.astype(np.int32)[:, None]
-        self._cells = kernel.active().turned_tables(
+        cells = kernel.active().turned_tables(
             self._cells, starts, levels, steps_of(levels), unsummed(len(left))
         )
-        moved, self._end = np.cumsum(left) - left, len(self._cells)
-        first = 0
-        of_shelf = np.split(stays, np.cumsum([len(shelf.keys) for shelf in shelves])[:-1])
-        for (size, shelf), here in zip(list(self._shelves.items()), of_shelf, strict=True):
+        moved, held, first = np.cumsum(left) - left, int(taken[stays].sum()), 0
+        shelves: dict[int, _Shelf] = {}
+        of_shelf = np.split(stays, np.cumsum([len(one) for one in sizes])[:-1])
+        for (size, shelf), here in zip(self._shelves.items(), of_shelf, strict=True):
             some = shelf.at(here)
             some.starts = moved[first : first + len(some.keys)]
             first += len(some.keys)
-            self._shelves[size] = some
+            shelves[size] = some
+        # At once, so that an interrupt comes before or after it.
+        self._shelves, self._cells, self._end, self._held = shelves, cells, len(cells), held
 
 
 def _n_bytes(cells: Places) -> Places:

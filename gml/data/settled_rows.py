@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -87,11 +88,14 @@ class SettledRows:
 
     def bytes_of(self, columns: Sequence[int]) -> int:
         """How many bytes of the file hold these columns."""
-        return sum(
-            np.dtype(block.columns[j].kind).itemsize * block.n_rows
-            for block in self._blocks
-            for j in columns
-        )
+        return sum(map(self._column_bytes.__getitem__, columns))
+
+    @functools.cached_property
+    def _column_bytes(self) -> list[int]:
+        return [
+            sum(np.dtype(b.columns[j].kind).itemsize * b.n_rows for b in self._blocks)
+            for j in range(len(self.variables))
+        ]
 
     def _cells(self, k: int, j: int) -> NDArray[Any]:
         """The cells of a column of a block; several threads may read the same, and hold one."""

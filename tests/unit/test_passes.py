@@ -133,7 +133,7 @@ def _known(n_levels, most_bytes):
 
 
 def test_tables_asked_for_longest_ago_make_room():
-    _, keep, cells = _known([2] * 3, 2 * (64 + 16) + 20)
+    _, keep, cells = _known([2] * 3, 2 * (64 + 16) + 40)
     for j in range(3):
         keep([j], [j, j])
         assert cells([0]) == [0, 0]
