@@ -27,7 +27,7 @@ from gml.data.column_kinds import require_labels
 from gml.data.dataset import Variable
 
 # What a table costs besides its cells, while it is asked for.
-_BYTES_PER_TABLE = 512
+_BYTES_PER_TABLE = 256
 # Tables are held by the total, by the chunk that is added, and by those that are being counted.
 _SHARE_OF_BUDGET = 8
 _MOST_LARGE_TABLES = 256

@@ -76,11 +76,6 @@ class SparkCounter(SettledCounter):
         self._release = weakref.finalize(self, _unpersist, coded)
         self._release.atexit = False
 
-    @property
-    def counts_ahead(self) -> bool:
-        """A job is dear, however few rows there are."""
-        return True
-
     def close(self) -> None:
         """Let Spark forget the codes."""
         self._release()
