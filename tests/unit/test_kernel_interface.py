@@ -9,7 +9,13 @@ from pathlib import Path
 import pytest
 
 import gml.kernel
-from gml.kernel import expectation_interface, interface, matrix_interface, reference
+from gml.kernel import (
+    expectation_interface,
+    held_interface,
+    interface,
+    matrix_interface,
+    reference,
+)
 
 FOLDER = Path(gml.kernel.__file__).parent
 MEMBERS = {
@@ -17,6 +23,7 @@ MEMBERS = {
     for kind in (
         matrix_interface.MatrixKernel,
         expectation_interface.ExpectationKernel,
+        held_interface.HeldTablesKernel,
         interface.Kernel,
     )
     for name, member in vars(kind).items()
