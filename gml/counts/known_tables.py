@@ -11,6 +11,7 @@ finds is compared column by column.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -99,15 +100,8 @@ class _Shelf:
     used: Places
     """When each was last asked for."""
 
-    @classmethod
-    def empty(cls, size: int) -> _Shelf:
-        """Room for tables of so many columns."""
-        none = np.zeros(0, dtype=np.int64)
-        return cls(none.astype(np.uint64), np.zeros((0, size), dtype=np.int32), none, none)
-
     def joined(self, more: _Shelf) -> _Shelf:
         """The tables of both."""
-        more = more.at(np.argsort(more.keys))
         places = np.searchsorted(self.keys, more.keys)
         return _Shelf(
             np.insert(self.keys, places, more.keys),
@@ -138,7 +132,9 @@ class KnownTables:
         """What all tables may take together."""
         self._whole = ~np.array(gaps, dtype=bool)
         self._n_levels = n_levels
-        self._shelves: dict[int, _Shelf] = {}
+        # By columns of a table. Each shelf has at least twice as many tables as the next, so that to
+        # add some moves few of them, and there are few shelves to look through.
+        self._shelves: dict[int, tuple[_Shelf, ...]] = {}
         self._cells = np.zeros(0, dtype=np.int64)
         self._end = self._held = self._clock = 0
 
@@ -149,40 +145,44 @@ class KnownTables:
 
     def find(self, rows: Rows, keys: Keys) -> tuple[NDArray[np.bool_], Places]:
         """Which sets of columns have a table, and where the cells of those start."""
-        shelf = self._shelf(rows.shape[1])
-        found, places = shelf.find(rows, keys)
-        # The last ones asked for are the last ones to be forgotten.
-        shelf.used[places] = self._clock + np.arange(len(places))
-        self._clock += len(places)
-        return found, shelf.starts[places]
+        known = np.zeros(len(keys), dtype=bool)
+        starts = np.zeros(len(keys), dtype=np.int64)
+        for shelf in self._shelves.get(rows.shape[1], ()):
+            found, places = shelf.find(rows, keys)
+            # The last ones asked for are the last ones to be forgotten.
+            shelf.used[places] = self._clock + np.flatnonzero(found)
+            starts[found] = shelf.starts[places]
+            known |= found
+        self._clock += len(keys)
+        return known, starts[known]
 
     def margins(self, rows: Rows, keys: Keys) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
         """Which sets of columns have a margin of a table of one more, and the cells of these."""
         size = rows.shape[1]
-        larger = self._shelf(size + 1)
         wanted = np.zeros(len(keys), dtype=bool)
-        if not len(larger.keys) or not len(keys):
-            return np.flatnonzero(wanted), self._cells[:0]
+        larger = self._shelves.get(size + 1, ()) if len(keys) else ()
         order = np.argsort(keys)
         ascending, ends = keys[order], len(keys) - 1
-        of_table, without = np.zeros((2, len(keys)), dtype=np.intp)
-        for extra in range(size + 1):
-            left_out = larger.rows[:, extra]
-            remains = larger.keys - self.keys.of_column[left_out]
+        start_of, without = np.zeros((2, len(keys)), dtype=np.int64)
+        levels = np.ones((len(keys), size + 1), dtype=np.int32)
+        for shelf, extra in itertools.product(larger, range(size + 1)):
+            left_out = shelf.rows[:, extra]
+            remains = shelf.keys - self.keys.of_column[left_out]
             places = order[np.minimum(np.searchsorted(ascending, remains), ends)]
             tables = np.flatnonzero((keys[places] == remains) & self._whole[left_out])
             places = places[tables]
-            same = (np.delete(larger.rows[tables], extra, axis=1) == rows[places]).all(axis=1)
-            wanted[places[same]] = True
-            of_table[places[same]], without[places[same]] = tables[same], extra
+            same = (np.delete(shelf.rows[tables], extra, axis=1) == rows[places]).all(axis=1)
+            places, tables = places[same], tables[same]
+            wanted[places] = True
+            start_of[places], without[places] = shelf.starts[tables], extra
+            levels[places] = self._n_levels[shelf.rows[tables]]
         found = np.flatnonzero(wanted)
-        levels = self._n_levels[larger.rows[of_table[found]]]
-        steps, extra_of = steps_of(levels), without[found, None]
+        levels, extra_of = levels[found], without[found, None]
+        steps, kept = steps_of(levels), np.arange(size + 1) != extra_of
         summed = np.hstack([np.take_along_axis(part, extra_of, 1) for part in (levels, steps)])
-        kept = np.arange(size + 1) != extra_of
         cells = kernel.active().turned_tables(
             self._cells,
-            larger.starts[of_table[found]],
+            start_of[found],
             self._n_levels[rows[found]],
             np.ascontiguousarray(steps[kept].reshape(-1, size)),
             np.ascontiguousarray(summed, dtype=np.int64),
@@ -206,7 +206,11 @@ class KnownTables:
             self._end + np.cumsum(sizes) - sizes,
             self._clock + np.arange(n_kept, dtype=np.int64),
         )
-        shelves = self._shelves | {rows.shape[1]: self._shelf(rows.shape[1]).joined(new)}
+        some = [*self._shelves.get(rows.shape[1], ()), new.at(np.argsort(keys))]
+        while len(some) > 1 and len(some[-2].keys) < 2 * len(some[-1].keys):
+            last = some.pop()
+            some[-1] = some[-1].joined(last)
+        shelves = self._shelves | {rows.shape[1]: tuple(some)}
         end, held, clock = self._end + n_cells, self._held + n_bytes, self._clock + n_kept
         # At once, so that an interrupt comes before or after it.
         self._shelves, self._end, self._held, self._clock = shelves, end, held, clock
@@ -214,9 +218,6 @@ class KnownTables:
     def bytes_of(self, rows: Rows) -> Places:
         """What the table of each set of columns takes."""
         return _n_bytes(cells_of(self._n_levels[rows]))
-
-    def _shelf(self, size: int) -> _Shelf:
-        return self._shelves.setdefault(size, _Shelf.empty(size))
 
     def _make_room(self, n_bytes: int, n_cells: int) -> None:
         if self._held + n_bytes > self.most_bytes:
@@ -230,26 +231,28 @@ class KnownTables:
 
     def _forget(self, n_bytes: int) -> None:
         """Forget tables of so many bytes, and move the others together."""
-        sizes = [cells_of(self._n_levels[shelf.rows]) for shelf in self._shelves.values()]
+        all_shelves = [(size, one) for size, some in self._shelves.items() for one in some]
+        sizes = [cells_of(self._n_levels[shelf.rows]) for _, shelf in all_shelves]
         taken = _n_bytes(np.concatenate(sizes))
-        oldest = np.argsort(np.concatenate([shelf.used for shelf in self._shelves.values()]))
+        oldest = np.argsort(np.concatenate([shelf.used for _, shelf in all_shelves]))
         n_gone = int(np.searchsorted(np.cumsum(taken[oldest]), n_bytes)) + 1
         stays = np.ones(len(taken), dtype=bool)
         stays[oldest[:n_gone]] = False
-        starts = np.concatenate([shelf.starts for shelf in self._shelves.values()])[stays]
+        starts = np.concatenate([shelf.starts for _, shelf in all_shelves])[stays]
         left = np.concatenate(sizes)[stays]
         levels = left.astype(np.int32)[:, None]
         cells = kernel.active().turned_tables(
             self._cells, starts, levels, steps_of(levels), unsummed(len(left))
         )
         moved, held, first = np.cumsum(left) - left, int(taken[stays].sum()), 0
-        shelves: dict[int, _Shelf] = {}
+        shelves: dict[int, tuple[_Shelf, ...]] = {}
         of_shelf = np.split(stays, np.cumsum([len(one) for one in sizes])[:-1])
-        for (size, shelf), here in zip(self._shelves.items(), of_shelf, strict=True):
+        for (size, shelf), here in zip(all_shelves, of_shelf, strict=True):
             some = shelf.at(here)
             some.starts = moved[first : first + len(some.keys)]
             first += len(some.keys)
-            shelves[size] = some
+            if len(some.keys):
+                shelves[size] = (*shelves.get(size, ()), some)
         # At once, so that an interrupt comes before or after it.
         self._shelves, self._cells, self._end, self._held = shelves, cells, len(cells), held
 
