@@ -132,8 +132,8 @@ class KnownTables:
         """What all tables may take together."""
         self._whole = ~np.array(gaps, dtype=bool)
         self._n_levels = n_levels
-        # By columns of a table. Each shelf has at least twice as many tables as the next, so that to
-        # add some moves few of them, and there are few shelves to look through.
+        # By columns of a table. Each shelf has at least twice as many tables as the next, so that
+        # adding some moves few of them, and there are few shelves to look through.
         self._shelves: dict[int, tuple[_Shelf, ...]] = {}
         self._cells = np.zeros(0, dtype=np.int64)
         self._end = self._held = self._clock = 0
