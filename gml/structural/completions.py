@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from gml import kernel
 from gml.data.dataset import Dataset, Variable, code_type, fractional_weights, missing_mask
-from gml.data.resampling import distinct_cells
+from gml.data.resampling import sorted_equal_cells
 from gml.data.row_groups import distinct_patterns, rows_by_group
 from gml.errors import CannotAnswer
 from gml.kernel.family_layout import DRAWN, IMPOSSIBLE, TOO_LARGE
@@ -95,7 +95,7 @@ def completed(
     names = [net.names[j] for j in NameOrder(net.names).positions.tolist()]
     variables = [net.variables[net.index(name)] for name in names]
     columns = [rows.columns[rows.index(name)] for name in names]
-    firsts, counts = distinct_cells(columns, rows.weights)
+    firsts, counts = sorted_equal_cells(columns, rows.weights)
     columns = [column[firsts] for column in columns]
     gaps = np.column_stack([missing_mask(column) for column in columns])
     if net.is_mixed:
@@ -117,7 +117,7 @@ def completed(
     units, unit = fractional_weights(np.concatenate([block.weights for block in kept]))
     found = [_column(variable, table[:, k]) for k, variable in enumerate(variables)]
     # Many draws are equal: those of one row, and those of rows that are alike.
-    chosen, weights = distinct_cells(found, units)
+    chosen, weights = sorted_equal_cells(found, units)
     dataset = Dataset(
         tuple(variables),
         tuple(column[chosen] for column in found),
