@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from gml.counts.counter import Triple
 from gml.data.dataset import Dataset
+from gml.data.name_keys import joint_key
 from gml.errors import UsageError, parameter, quote
 from gml.independence.base import INSUFFICIENT, NO_ROWS, CIResult, PValueTest, ResultArrays
 from gml.independence.row_columns import RowColumn, columns_of_test
-from gml.independence.seeding import test_key
 from gml.kernel.blas import one_blas_thread
 from gml.kernel.pool import in_order
 from gml.progress import reporter
@@ -92,7 +92,7 @@ class RowTest(PValueTest):
             return CIResult(0.0, None, None, None, n, sufficient=False, details=self._details())
         if not (columns[0].varies and columns[1].varies):
             return CIResult(0.0, None, 0.0, None, n, varies=False, details=self._details())
-        key = test_key(self._options.get("seed", 0), [self.names[j] for j in members])
+        key = joint_key([self.names[j] for j in members], self._options.get("seed", 0))
         used = [*columns[:2], *(column for column in columns[2:] if column.varies)]
         for j, column in zip(members, columns, strict=True):
             if column.numbers is not None and not np.isfinite(column.numbers).all():

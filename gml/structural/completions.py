@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from gml import kernel
 from gml.data.dataset import Dataset, Variable, code_type, fractional_weights, missing_mask
+from gml.data.name_keys import keys_of_names
 from gml.data.resampling import sorted_equal_cells
 from gml.data.row_groups import distinct_patterns, rows_by_group
 from gml.errors import CannotAnswer
@@ -34,7 +35,6 @@ from gml.kernel.family_layout import DRAWN, IMPOSSIBLE, TOO_LARGE
 from gml.model.em.table_layout import layout_of, table_vector
 from gml.model.gaussian import condition, means_of_rows
 from gml.model.network import Network
-from gml.model.sample import keys_of_names
 from gml.name_order import NameOrder
 from gml.progress import Deadline, reporter
 from gml.resources import budget_in_force, require_memory

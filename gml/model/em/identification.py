@@ -20,13 +20,13 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.data.name_keys import keys_of_names
 from gml.kernel.family_layout import FamilyLayout, MissingParts
 from gml.kernel.reference.expectation import posteriors
 from gml.model.em.information import free_directions
 from gml.model.em.score_rank import ScoreRank
 from gml.model.em.table_layout import TableLayout, Vector
 from gml.model.em.table_problem import TableProblem
-from gml.model.sample import keys_of_names
 from gml.resources import budget_in_force
 from gml.stopping import check_stopped
 

@@ -81,6 +81,11 @@ class MixtureRows:
     blocks: tuple[Block, ...]
 
     @property
+    def names(self) -> list[str]:
+        """The names of labels, then of numbers."""
+        return [variable.name for variable in (*self.labels, *self.numbers)]
+
+    @property
     def n(self) -> float:
         """The number of rows, with their weights."""
         weights = (self.weights[part].tolist() for part in row_parts(len(self.weights)))
