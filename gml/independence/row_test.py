@@ -130,6 +130,25 @@ class RowTest(PValueTest):
         )
 
 
+class KernelTest(RowTest):
+    """A test by kernels of x and y, of whose features Z, if any is given, explains what it can."""
+
+    least_rows = 20
+    detail_names = (
+        "bandwidth_x",
+        "bandwidth_y",
+        "bandwidth_given_x",
+        "bandwidth_given_y",
+        "regulariser_x",
+        "regulariser_y",
+        "null",
+    )
+    share_of_z = 0.5
+    """Half of Z counts besides x, as the paper of kci has it."""
+    widths = (0.5, 1.0, 2.0)
+    """Bandwidths of Z to choose from, in units of the usual one."""
+
+
 class DrawnNullTest(RowTest):
     """A test whose null distribution is drawn where there are few rows (option `null`)."""
 
