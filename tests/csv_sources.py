@@ -49,6 +49,19 @@ SPEC = st.one_of(
     st.just(ColumnSpec(NUMBERS, counts=True)),
 )
 
+
+def tables(
+    widest: int, most_rows: int
+) -> st.SearchStrategy[tuple[list[list[str]], list[ColumnSpec]]]:
+    """Rows of cells, and how each column is to be read."""
+    return st.integers(1, widest).flatmap(
+        lambda width: st.tuples(
+            st.lists(st.lists(TABLE_CELL, min_size=width, max_size=width), max_size=most_rows),
+            st.lists(SPEC, min_size=width, max_size=width),
+        )
+    )
+
+
 DIALECT = st.builds(
     CsvDialect,
     st.sampled_from([",", ";", "\t"]),

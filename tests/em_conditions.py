@@ -29,7 +29,8 @@ from gml.model.em.number_starts import available_estimate, pooled_regressions
 from gml.model.em.number_starts import starts as number_starts
 from gml.model.em.table_fitting import table_problem
 from gml.model.em.table_starts import starts as table_starts
-from gml.model.fit import PRIORS, fit
+from gml.model.fit import fit
+from gml.model.fit_priors import PRIORS
 from gml.model.mixtures.covariances import MODELS, matrices_of
 from gml.model.mixtures.fitting import MixtureData, MixtureSettings
 from gml.model.mixtures.problem import MixtureProblem

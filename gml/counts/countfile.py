@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from gml.counts.counter import Counter, TableSet
 from gml.data.column_kinds import require_labels
 from gml.data.dataset import Dataset, missing_mask
-from gml.data.resampling import distinct_rows
+from gml.data.resampling import sorted_equal_rows
 from gml.errors import CannotAnswer, UsageError, counted, listing, unknown_name
 from gml.kernel.layout import DENSE_CELLS
 from gml.progress import reporter
@@ -265,6 +265,6 @@ def _distinct_cells(
         complete &= ~missing_mask(column)
     if not complete.all():
         chosen = chosen.rows(complete)
-    rows, counts = distinct_rows(chosen)
+    rows, counts = sorted_equal_rows(chosen)
     codes = np.column_stack([column[rows] for column in chosen.columns]).astype(np.uint16)
     return codes, counts

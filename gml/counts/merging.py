@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from gml.counts.countfile import CUT, FROM_DATA, MOST_ROWS, CountedColumn, CountFile, CountOptions
 from gml.data.dataset import MAX_LEVELS
 from gml.data.levels import NA_LEVEL, order_levels
-from gml.data.resampling import distinct_cells
+from gml.data.resampling import sorted_equal_cells
 from gml.errors import DataError, listing, parameter, quote
 from gml.kernel.number import number_of
 from gml.progress import reporter
@@ -206,5 +206,5 @@ def _added_up(parts: Sequence[Cells]) -> Cells:
     of_set = np.concatenate([part[0] for part in parts])
     codes = np.concatenate([part[1] for part in parts])
     counts = np.concatenate([part[2] for part in parts])
-    firsts, sums = distinct_cells([of_set, *codes.T], counts)
+    firsts, sums = sorted_equal_cells([of_set, *codes.T], counts)
     return of_set[firsts], codes[firsts], sums

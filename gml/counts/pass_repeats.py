@@ -18,7 +18,7 @@ from gml.counts.pass_work import Work
 from gml.data.dataset import Dataset
 from gml.data.number_summary import NumberValues
 from gml.data.row_groups import comparable, group_sums, multiplicities, row_bytes
-from gml.data.row_multiplicities import DistinctRows, bytes_to_tell
+from gml.data.row_multiplicities import RowTally, bytes_to_tell
 from gml.errors import CannotAnswer
 from gml.resources import format_size
 
@@ -40,7 +40,7 @@ RowsWithCounts = tuple[NDArray[np.uint8], NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
-class EqualRows(Work[RowsWithCounts | TooMany]):
+class TalliedRows(Work[RowsWithCounts | TooMany]):
     """The different rows, as bytes, and how often each counts."""
 
     limit: int
@@ -61,7 +61,7 @@ class EqualRows(Work[RowsWithCounts | TooMany]):
     def _together(
         self, *parts: tuple[NDArray[np.uint8], NDArray[np.int64] | None]
     ) -> RowsWithCounts | TooMany:
-        found = DistinctRows(self.limit)
+        found = RowTally(self.limit)
         for rows, counts in parts:
             found.add(rows, counts)
         rows, counts = found.result()
@@ -70,7 +70,7 @@ class EqualRows(Work[RowsWithCounts | TooMany]):
 
 
 @dataclass(frozen=True)
-class EqualNumbers(Work[list[NumberValues] | TooMany]):
+class TalliedNumbers(Work[list[NumberValues] | TooMany]):
     """The different numbers of columns and how often each counts."""
 
     columns: Sequence[int]
@@ -104,7 +104,7 @@ def _merged(first: NumberValues, second: NumberValues) -> NumberValues:
 def repeats_in_passes(counter: PassCounter, columns: Sequence[int]) -> dict[int, int]:
     """How many different rows of some columns occur how often, by one pass."""
     limit = _limit(counter)
-    found = counter.ask(columns, lambda place: EqualRows(limit))
+    found = counter.ask(columns, lambda place: TalliedRows(limit))
     if isinstance(found, TooMany):
         raise _refused(counter, "rows", limit)
     return multiplicities(found[1])
@@ -117,7 +117,7 @@ def numbers_in_passes(counter: PassCounter, columns: Sequence[int]) -> dict[str,
     if not names:
         return {}
     limit = _limit(counter)
-    found = counter.ask(names, lambda place: EqualNumbers([place[j] for j in names], limit))
+    found = counter.ask(names, lambda place: TalliedNumbers([place[j] for j in names], limit))
     if isinstance(found, TooMany):
         raise _refused(counter, "numbers", limit)
     values = zip(names.values(), found, strict=True)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.counts.countfile import DECLARED, CountFile
-from gml.data.resampling import distinct_cells
+from gml.data.resampling import sorted_equal_cells
 from gml.errors import CannotAnswer, agreeing, counted, listing, parameter, quote
 
 _SHOWN_SETS = 4
@@ -132,5 +132,5 @@ def _least_difference(counts: CountFile, j: int, k: int, part: list[int]) -> int
     for column in part:
         here, there = counts.sets[j].index(column), counts.sets[k].index(column)
         columns.append(np.concatenate([mine[:, here], theirs[:, there]]))
-    _, differences = distinct_cells(columns, np.concatenate([my_counts, -their_counts]))
+    _, differences = sorted_equal_cells(columns, np.concatenate([my_counts, -their_counts]))
     return int(differences.min())

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import Dataset
-from gml.data.row_groups import row_bytes
+from gml.data.row_groups import EqualRows, row_bytes
 from gml.errors import CannotAnswer, counted
 from gml.name_order import NameOrder
 
@@ -24,27 +24,27 @@ _MOST_ROWS = 1_000_000_000
 _EXPAND = 8
 
 
-def distinct_rows(dataset: Dataset) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Distinct rows, sorted by their cells in order of the column names, and their counts."""
+def sorted_equal_rows(dataset: Dataset) -> EqualRows:
+    """Group equal rows that count, sorted by their cells in order of the column names."""
     order = NameOrder(dataset.names)
-    return distinct_cells([dataset.columns[j] for j in order.positions], dataset.weights)
+    return sorted_equal_cells([dataset.columns[j] for j in order.positions], dataset.weights)
 
 
-def distinct_cells(
+def sorted_equal_cells(
     columns: Sequence[NDArray[Any]], weights: NDArray[np.int64] | None = None
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Distinct rows, sorted by their cells in the first column, then the next, and the counts.
+) -> EqualRows:
+    """Group the rows of columns likewise, sorted by the first column, then the next.
 
     Examples
     --------
-    >>> rows, counts = distinct_cells([np.array([7, 1, 7]), np.array([0, 2, 0])])
+    >>> rows, counts = sorted_equal_cells([np.array([7, 1, 7]), np.array([0, 2, 0])])
     >>> rows.tolist(), counts.tolist()
     ([1, 0], [1, 2])
     """
     _, firsts, inverse = np.unique(_keys(columns), return_index=True, return_inverse=True)
     counts = np.zeros(len(firsts), dtype=np.int64)
     np.add.at(counts, inverse.reshape(-1), 1 if weights is None else weights)
-    return firsts[counts > 0], counts[counts > 0]
+    return EqualRows(firsts[counts > 0], counts[counts > 0])
 
 
 def distinct_codes(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -108,7 +108,7 @@ class Folds(Sequence[tuple[Dataset, Dataset]]):
     def __init__(self, dataset: Dataset, k: int, seed: int) -> None:
         self._dataset = dataset
         self._k, self._seed = k, seed
-        self._rows, self._counts = distinct_rows(dataset)
+        self._rows, self._counts = sorted_equal_rows(dataset)
         require_splittable(self._counts, k)
 
     def __len__(self) -> int:
@@ -166,7 +166,7 @@ class Samples(Sequence[Dataset]):
 
 def bootstrap_samples(dataset: Dataset, replicates: int, *, seed: int = 0) -> Samples:
     """Return samples of as many rows as there are, drawn with replacement."""
-    rows, counts = distinct_rows(dataset)
+    rows, counts = sorted_equal_rows(dataset)
     n = int(counts.sum())
     if n == 0:
         raise CannotAnswer("there are no rows to draw from")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,7 @@ _PART_ROWS = 1 << 17
 _LOOKED_AT = 1 << 16
 
 
-@dataclass(frozen=True)
-class EqualRows:
+class EqualRows(NamedTuple):
     """The first of each group of equal rows, and how often it occurs."""
 
     firsts: NDArray[np.int64]
@@ -53,7 +52,7 @@ def equal_cells(
     return EqualRows(groups.firsts, group_sums(groups.of_row, len(groups.firsts), weights))
 
 
-def distinct_rows(table: Dataset) -> Dataset:
+def joined_rows(table: Dataset) -> Dataset:
     """Return the rows of a table of labels with equal ones taken together, as far as parts show.
 
     They are found in parts of the table, so that no more than these is held beside the codes: some
@@ -63,7 +62,7 @@ def distinct_rows(table: Dataset) -> Dataset:
     --------
     >>> import gml
     >>> rows = gml.read("sample_data/asia.csv")
-    >>> distinct_rows(rows).n_rows, distinct_rows(rows).n
+    >>> joined_rows(rows).n_rows, joined_rows(rows).n
     (5000, 5000)
     """
     while table.n_rows > _PART_ROWS:

@@ -38,7 +38,7 @@ def bytes_to_tell(rows: NDArray[np.uint8]) -> int:
     return _COPIES * rows.size + _BYTES_PER_ROW * len(rows)
 
 
-class DistinctRows:
+class RowTally:
     """The different rows of what comes, as bytes, and how often each counts; within a limit."""
 
     def __init__(self, limit: int) -> None:
@@ -81,7 +81,7 @@ def row_multiplicities(
     >>> row_multiplicities(lambda: [rows, rows], 1 << 20, "/tmp")
     {2: 2, 4: 1}
     """
-    found = DistinctRows(limit)
+    found = RowTally(limit)
     size = width = 0
     fits = True
     for chunk in chunks():
@@ -124,7 +124,7 @@ def _partitions(
                     (file.write(rows[at].reshape(-1)), len(at), rows.shape[1], weights)
                 )
         for done, blocks in enumerate(stored, start=1):
-            found = DistinctRows(1 << 62)
+            found = RowTally(1 << 62)
             for cells, n_rows, width, weights in blocks:
                 rows = file.read(cells, n_rows * width).reshape(n_rows, width)
                 found.add(rows, None if weights is None else file.read(weights, n_rows))

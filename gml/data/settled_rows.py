@@ -15,7 +15,7 @@ from gml.data.dataset import Dataset, Variable, code_type, require_countable
 from gml.data.number_summary import NumberValues
 from gml.data.options import STREAM
 from gml.data.row_groups import comparable, row_bytes
-from gml.data.row_multiplicities import DistinctRows, SomeRows, row_multiplicities
+from gml.data.row_multiplicities import RowTally, SomeRows, row_multiplicities
 from gml.data.row_spool import Block, RowSpool
 from gml.data.settled_columns import SettledTable, settle
 from gml.errors import parameter
@@ -162,7 +162,7 @@ class SettledRows:
         return Dataset(self.variables, tuple(columns), weights)
 
     def _distinct(self, limit: int) -> Dataset | None:
-        found = DistinctRows(limit)
+        found = RowTally(limit)
         types: list[Any] = []
         for block in self._all_blocks():
             types = [column.dtype for column in block.columns]

@@ -22,13 +22,14 @@ from typing import Any
 import numpy as np
 
 from gml.data.dataset import Variable
-from gml.errors import DataError, GraphError, listing, quote, unknown_name
+from gml.errors import DataError, GraphError, listing, quote
 from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.json_chain import chain_of, dump_json_chain
 from gml.formats.json_crf_fit import fit_of
 from gml.formats.json_document import SCHEMA
 from gml.formats.json_graph import edge_objects, graph_of, kind_in, node_link_text
-from gml.formats.json_training import training_of
+from gml.formats.json_scopes import scope_in, variables_of
+from gml.formats.json_training import kept_of, training_of
 from gml.formats.text_room import require_factor_text, require_graph_text
 from gml.graph.graph import Graph
 from gml.model.conditional.field import ConditionalField
@@ -50,11 +51,8 @@ def dump_json_crf(net: ConditionalField, *, inputs: Hashes = NO_INPUTS) -> str:
     about: dict[str, Any] = {"schema": SCHEMA, "kind": KIND, "field": "table"}
     if net.summary is not None:
         about["fit"] = net.summary.written()
-    if net.learning:
-        about["learning"] = net.learning.written()
+    about |= kept_of(net)
     numbers = {} if net.training is None else net.training.numbers
-    if net.training is not None and (training := net.training.written()):
-        about["training"] = training
     nodes = [
         {"id": v.name, "role": role, "levels": list(v.levels or ())}
         | ({"numbers": numbers[v.name].written()} if v.name in numbers else {})
@@ -144,22 +142,12 @@ def _require_edges(net: ConditionalField, graph: Graph) -> None:
 
 def _feature(given: Any, k: int, variables: Mapping[str, Variable]) -> Potential:
     where = f"feature {k + 1}"
-    if not isinstance(given, dict):
-        raise GraphError(f"{where} is not an object")
-    for key in given:
-        if key not in _KEYS:
-            raise GraphError(f"{where}: {unknown_name('key', key, _KEYS)}")
-    names = given.get("scope")
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise GraphError(f'{where}: the "scope" is not a list of names')
+    names = scope_in(given, where, _KEYS)
     if len(names) not in (1, 2) or len(set(names)) != len(names):
         raise GraphError(
             f'{where}: the "scope" must have one or two different nodes, not {listing(names)}'
         )
-    for name in names:
-        if name not in variables:
-            raise GraphError(f"{where}: {unknown_name('node', name, variables)}")
-    scope = tuple(variables[name] for name in names)
+    scope = variables_of(names, where, variables)
     shape = tuple(len(variable.levels or ()) for variable in scope)
     where += f" ({listing(names)})"
     weights = given.get("weights")

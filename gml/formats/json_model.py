@@ -31,7 +31,7 @@ from gml.formats.json_document import SCHEMA
 from gml.formats.json_graph import graph_of, node_link_text
 from gml.formats.json_numbers import bounds_array, finite, number_array
 from gml.formats.json_regressions import node_order, regression_node, regression_of
-from gml.formats.json_training import training_of
+from gml.formats.json_training import kept_of, training_of
 from gml.formats.text_room import require_graph_text, require_table_text
 from gml.model.bayesnet import CPT, BayesNet
 from gml.model.network import Cpd
@@ -44,11 +44,8 @@ def dump_json_model(net: BayesNet, *, inputs: Hashes = NO_INPUTS) -> str:
     require_table_text(net.cpds, "JSON")
     require_graph_text(net.graph, "JSON")
     about: dict[str, Any] = {"schema": SCHEMA, "kind": "dag"}
-    if net.learning:
-        about["learning"] = net.learning.written()
+    about |= kept_of(net)
     numbers = {} if net.training is None else net.training.numbers
-    if net.training is not None and (training := net.training.written()):
-        about["training"] = training
     if net.baseline is not None:
         about["baseline"] = baseline_object(net.baseline)
     position = {name: i for i, name in enumerate(net.names)}

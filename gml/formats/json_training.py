@@ -7,10 +7,23 @@ from typing import Any
 
 from gml.data.number_summary import parse_summary
 from gml.errors import DataError, quote, unknown_name
+from gml.model.bayesnet import BayesNet
+from gml.model.conditional.field import ConditionalField
+from gml.model.markovnet import MarkovNet
 from gml.model.training import Repeats, Training
 
 _MOST_ROWS = 2**53
 _KEYS = ("repeats", "uncut_repeats")
+
+
+def kept_of(net: BayesNet | MarkovNet | ConditionalField) -> dict[str, Any]:
+    """What the graph of a model says of where it comes from: "learning" and "training"."""
+    found: dict[str, Any] = {}
+    if net.learning:
+        found["learning"] = net.learning.written()
+    if net.training is not None and (training := net.training.written()):
+        found["training"] = training
+    return found
 
 
 def training_of(

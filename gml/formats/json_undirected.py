@@ -31,7 +31,8 @@ from gml.formats.baseline import baseline_object, held_baseline
 from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.json_document import SCHEMA
 from gml.formats.json_graph import edge_objects, graph_of, kind_in, node_link_text
-from gml.formats.json_training import training_of
+from gml.formats.json_scopes import scope_in, variables_of
+from gml.formats.json_training import kept_of, training_of
 from gml.formats.text_room import require_factor_text, require_graph_text
 from gml.graph.graph import Graph
 from gml.kernel.layout import MOST_AXES
@@ -58,11 +59,8 @@ def dump_json_undirected(net: MarkovNet, *, inputs: Hashes = NO_INPUTS) -> str:
     if net.summary is not None:
         about["method"] = net.summary.method
         about["fit"] = {key: _known(value) for key, value in net.summary.written().items()}
-    if net.learning:
-        about["learning"] = net.learning.written()
+    about |= kept_of(net)
     numbers = {} if net.training is None else net.training.numbers
-    if net.training is not None and (training := net.training.written()):
-        about["training"] = training
     if net.baseline is not None:
         about["baseline"] = baseline_object(net.baseline)
     nodes = [
@@ -162,24 +160,14 @@ def _model(content: dict[str, Any], graph: Graph) -> MarkovNet:
 
 def _potential(given: Any, k: int, variables: dict[str, Variable]) -> Potential:
     where = f"factor {k + 1}"
-    if not isinstance(given, dict):
-        raise GraphError(f"{where} is not an object")
-    for key in given:
-        if key not in _KEYS:
-            raise GraphError(f"{where}: {unknown_name('key', key, _KEYS)}")
-    names = given.get("scope")
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise GraphError(f'{where}: the "scope" is not a list of names')
+    names = scope_in(given, where, _KEYS)
     if not names:
         raise GraphError(f'{where}: the "scope" is empty')
     if len(names) > MOST_AXES:
         raise GraphError(f"{where} is over {len(names)} variables; the limit is {MOST_AXES}")
-    for name in names:
-        if name not in variables:
-            raise GraphError(f"{where}: {unknown_name('node', name, variables)}")
+    scope = variables_of(names, where, variables)
     if len(set(names)) != len(names):
         raise GraphError(f'{where}: the "scope" lists a node twice: {listing(names)}')
-    scope = tuple(variables[name] for name in names)
     shape = tuple(len(variable.levels or ()) for variable in scope)
     where += f" ({listing(names)})"
     if "table" not in given:

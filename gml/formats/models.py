@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from gml.atomic import Leftovers, write_whole
 from gml.data.dataset import Variable
@@ -53,6 +53,7 @@ JointModel = BayesNet | MarkovNet
 """A model that is a joint distribution."""
 AnyModel = JointModel | Conditional
 """What a model file holds."""
+_Model = TypeVar("_Model", BayesNet, MarkovNet, ConditionalField, ChainField)
 
 
 def dump_json_of(net: AnyModel, *, inputs: Hashes = NO_INPUTS) -> str:
@@ -178,32 +179,27 @@ def read_model(path: str | os.PathLike[str]) -> AnyModel:
 
 def read_directed_model(path: str | os.PathLike[str]) -> BayesNet:
     """Read a model with arrows; an undirected one is refused."""
-    net = read_model(path)
-    if not isinstance(net, BayesNet):
-        raise _not_of_class(net, path)
-    return net
+    return _read_as(BayesNet, path)
 
 
 def read_undirected_model(path: str | os.PathLike[str]) -> MarkovNet:
     """Read a model without arrows; a directed one is refused."""
-    net = read_model(path)
-    if not isinstance(net, MarkovNet):
-        raise _not_of_class(net, path)
-    return net
+    return _read_as(MarkovNet, path)
 
 
 def read_conditional_model(path: str | os.PathLike[str]) -> ConditionalField:
     """Read a conditional random field; other models are refused."""
-    net = read_model(path)
-    if not isinstance(net, ConditionalField):
-        raise _not_of_class(net, path)
-    return net
+    return _read_as(ConditionalField, path)
 
 
 def read_chain_model(path: str | os.PathLike[str]) -> ChainField:
     """Read a chain field; other models are refused."""
+    return _read_as(ChainField, path)
+
+
+def _read_as(kind: type[_Model], path: str | os.PathLike[str]) -> _Model:
     net = read_model(path)
-    if not isinstance(net, ChainField):
+    if not isinstance(net, kind):
         raise _not_of_class(net, path)
     return net
 

@@ -50,35 +50,21 @@ from gml.independence.ridge_smoother import (
     lost_variance,
 )
 from gml.independence.row_columns import RowColumn
-from gml.independence.row_test import THREE_MOMENT, Details, RowTest
+from gml.independence.row_test import THREE_MOMENT, Details, KernelTest
 from gml.independence.weighted_chi2 import log_weighted_chi2_upper
 from gml.stopping import check_stopped
 
 Numbers = NDArray[np.float64]
 
 _PENALTIES = tuple(10.0 ** (k / 2) for k in range(-4, 5))
-_WIDTHS = (0.5, 1.0, 2.0)
 _REST_PER_ROW = 1e-3
 _MANY_ROWS = 1000
-# Half of Z besides x, as the paper has it.
-_SHARE_OF_Z = 0.5
 # Residuals below this share of what there was are rounding.
 _NOTHING = 1e-13
 
 
-class KciTest(RowTest):
+class KciTest(KernelTest):
     """Kernel conditional independence of numbers and labels."""
-
-    least_rows = 20
-    detail_names = (
-        "bandwidth_x",
-        "bandwidth_y",
-        "bandwidth_given_x",
-        "bandwidth_given_y",
-        "regulariser_x",
-        "regulariser_y",
-        "null",
-    )
 
     def bytes_needed(self, n: int, given_points: int) -> int:
         """Matrices of x, y and their products, or their factors; with Z directions by bandwidth."""
@@ -95,9 +81,9 @@ class KciTest(RowTest):
         details = {"bandwidth_x": sigma_x, "bandwidth_y": sigma_y, "null": THREE_MOMENT}
         points = joint_points(columns[2:])
         sigma = median_bandwidth(points)
-        of_x *= gaussian(points * _SHARE_OF_Z, sigma)
+        of_x *= gaussian(points * self.share_of_z, sigma)
         of_x, of_y = centred(of_x), centred(of_y)
-        choices = [_directions(points, sigma, width) for width in _WIDTHS]
+        choices = [_directions(points, sigma, width) for width in self.widths]
         (x, products), (y, left_of_y) = (_regressed(gram, choices) for gram in (of_x, of_y))
         size = np.trace(of_x) * np.trace(of_y)
         products *= left_of_y

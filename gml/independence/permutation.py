@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from gml import kernel
 from gml.counts.counter import Triple, tables_of
+from gml.data.name_keys import joint_key
 from gml.errors import CannotAnswer, parameter
 from gml.independence.base import INSUFFICIENT, CIResult, PValueTest, ResultArrays
 from gml.independence.contingency import TableTest, describe, is_sufficient
-from gml.independence.seeding import test_key
 from gml.kernel.pool import in_order
 from gml.progress import reporter
 from gml.resources import available_threads
@@ -46,7 +46,7 @@ class PermutationTest(TableTest, PValueTest):
         for k, counts in enumerate(self._counter.tables(sets)):
             if sufficient[k] and found.df_adjusted[k] > 0:
                 names = [self.names[j] for j in (*sets[k].axes, *sets[k].given)]
-                key = test_key(self._options["seed"], names)
+                key = joint_key(names, self._options["seed"])
                 log_p[k] = self._log_p(counts.table, float(found.g[k]), key)
             reporter().advance("testing", k + 1, len(triples))
         statistic = np.ascontiguousarray(found.g)

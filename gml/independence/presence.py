@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import Dataset, missing_mask
-from gml.data.resampling import distinct_codes, distinct_rows
+from gml.data.resampling import distinct_codes, sorted_equal_rows
 from gml.kernel.blas import one_blas_thread
 from gml.name_order import NameOrder
 from gml.resources import require_memory
@@ -50,7 +50,7 @@ class IncompleteRows:
         width = sum(column.dtype.itemsize for column in dataset.columns)
         require_memory((3 * width + 40) * dataset.n_rows, None, f"{dataset.n_rows} sorted rows")
         order = NameOrder(dataset.names)
-        firsts, counts = distinct_rows(dataset)
+        firsts, counts = sorted_equal_rows(dataset)
         self.names = order.names
         self.columns: list[NDArray[Any]] = [dataset.columns[j][firsts] for j in order.positions]
         variables = [dataset.variables[j] for j in order.positions]

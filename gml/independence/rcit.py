@@ -46,7 +46,7 @@ from gml.independence.ridge_smoother import (
     lost_variance,
 )
 from gml.independence.row_columns import RowColumn
-from gml.independence.row_test import THREE_MOMENT, Details, RowTest
+from gml.independence.row_test import THREE_MOMENT, Details, KernelTest
 from gml.independence.weighted_chi2 import log_weighted_chi2_upper
 from gml.stopping import check_stopped
 
@@ -57,26 +57,13 @@ _BLOCK = 1 << 12
 _CACHED_NUMBERS = 1 << 15
 # In units of the number of rows.
 _PENALTIES = tuple(10.0 ** (k / 2) for k in range(-12, 5))
-_WIDTHS = (0.5, 1.0, 2.0)
 _REST_PER_ROW = 1e-4
 _MOST_OF_ONE = 100
-_SHARE_OF_Z = 0.5
 _NOTHING = 1e-20
 
 
-class RcitTest(RowTest):
+class RcitTest(KernelTest):
     """Conditional independence of numbers and labels by random features."""
-
-    least_rows = 20
-    detail_names = (
-        "bandwidth_x",
-        "bandwidth_y",
-        "bandwidth_given_x",
-        "bandwidth_given_y",
-        "regulariser_x",
-        "regulariser_y",
-        "null",
-    )
 
     def bytes_needed(self, n: int, given_points: int) -> int:
         """Features, some while they are turned, directions, and the products of a block."""
@@ -107,9 +94,9 @@ class RcitTest(RowTest):
         if len(columns) > 2:
             points = joint_points(columns[2:])
             sigma = _bandwidth(points)
-            both = _joint_features(x, sigma_x, points * (_SHARE_OF_Z / sigma), number, draws)
+            both = _joint_features(x, sigma_x, points * (self.share_of_z / sigma), number, draws)
             most = self._most_of_z(n, len(points))
-            choices = [_directions(points, width * sigma, most) for width in _WIDTHS]
+            choices = [_directions(points, width * sigma, most) for width in self.widths]
             f = _standardised(np.vstack([f, both]))
             smooth_x, smooth_y = _smoother(f, choices), _smoother(g, choices)
             f, g = smooth_x.residuals(f), smooth_y.residuals(g)

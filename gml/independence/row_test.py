@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from gml.counts.counter import Triple
 from gml.data.dataset import Dataset
+from gml.data.name_keys import joint_key
 from gml.errors import UsageError, parameter, quote
 from gml.independence.base import INSUFFICIENT, NO_ROWS, CIResult, PValueTest, ResultArrays
 from gml.independence.row_columns import RowColumn, columns_of_test
-from gml.independence.seeding import test_key
 from gml.kernel.blas import one_blas_thread
 from gml.kernel.pool import in_order
 from gml.progress import reporter
@@ -92,7 +92,7 @@ class RowTest(PValueTest):
             return CIResult(0.0, None, None, None, n, sufficient=False, details=self._details())
         if not (columns[0].varies and columns[1].varies):
             return CIResult(0.0, None, 0.0, None, n, varies=False, details=self._details())
-        key = test_key(self._options.get("seed", 0), [self.names[j] for j in members])
+        key = joint_key([self.names[j] for j in members], self._options.get("seed", 0))
         used = [*columns[:2], *(column for column in columns[2:] if column.varies)]
         for j, column in zip(members, columns, strict=True):
             if column.numbers is not None and not np.isfinite(column.numbers).all():
@@ -128,6 +128,25 @@ class RowTest(PValueTest):
             strata=np.maximum(n, 1),
             details=details,
         )
+
+
+class KernelTest(RowTest):
+    """A test by kernels of x and y, of whose features Z, if any is given, explains what it can."""
+
+    least_rows = 20
+    detail_names = (
+        "bandwidth_x",
+        "bandwidth_y",
+        "bandwidth_given_x",
+        "bandwidth_given_y",
+        "regulariser_x",
+        "regulariser_y",
+        "null",
+    )
+    share_of_z = 0.5
+    """Half of Z counts besides x, as the paper of kci has it."""
+    widths = (0.5, 1.0, 2.0)
+    """Bandwidths of Z to choose from, in units of the usual one."""
 
 
 class DrawnNullTest(RowTest):

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gml.data.dataset import Dataset
-from gml.data.resampling import Samples, distinct_rows, require_splittable, resampled, stream
+from gml.data.resampling import Samples, require_splittable, resampled, sorted_equal_rows, stream
 from gml.graph.graph import Graph
 from gml.kernel.processes import in_processes
 from gml.progress import Deadline, reporter
@@ -22,7 +22,7 @@ from gml.resources import available_threads
 
 def half_samples(dataset: Dataset, replicates: int, *, seed: int = 0) -> Samples:
     """Return half-samples, each followed by its complement."""
-    rows, counts = distinct_rows(dataset)
+    rows, counts = sorted_equal_rows(dataset)
     n = require_splittable(counts, 2)
 
     def draw(replicate: int) -> Dataset:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import Dataset
-from gml.data.resampling import distinct_rows
+from gml.data.resampling import sorted_equal_rows
 from gml.kernel.penalty_paths import GroupedColumns, Response
 from gml.name_order import NameOrder
 from gml.resources import require_memory
@@ -46,7 +46,7 @@ class PredictorTable:
         # Keys, sorted keys and their order, and what counts them.
         cells = sum(column.nbytes for column in rows.columns)
         require_memory(3 * cells + 40 * rows.n_rows, None, "the distinct rows")
-        firsts, counts = distinct_rows(rows)
+        firsts, counts = sorted_equal_rows(rows)
         # A column at a time is sorted, and its codes are 8 bytes before they are 4.
         needed = (4 * len(positions) + 40) * len(firsts)
         require_memory(needed, None, "the codes of the distinct rows")

@@ -32,21 +32,17 @@ from gml.errors import (
     listing,
     parameter,
     quote,
-    require_one_of,
 )
 from gml.graph.graph import Graph
 from gml.model.bayesnet import CPT, BayesNet
 from gml.model.conditional_fit import fit_number
 from gml.model.configurations import described_row
+from gml.model.fit_priors import JEFFREYS, FitPriors, prior_count
 from gml.model.kept_rows import with_rows
 from gml.model.network import Cpd
-from gml.model.regression_prior import PRIOR_ROWS, RegressionPrior
 from gml.progress import tracked
 from gml.resources import budget_in_force, require_memory
 
-METHODS = ("mle", "bayes")
-PRIORS = ("bdeu", "k2", "jeffreys", "uniform")
-_JEFFREYS = 0.5
 # Bytes per cell as counts, numbers and text, measured; and of its intervals.
 _CELL_BYTES = 180
 _INTERVAL_BYTES = 470
@@ -58,11 +54,11 @@ def fit(
     graph: Graph,
     counter: Counter,
     *,
-    method: str = "mle",
-    prior: str = "bdeu",
-    ess: float = 1.0,
-    number_prior: str = "pooled",
-    prior_rows: float = PRIOR_ROWS,
+    method: str = FitPriors.method,
+    prior: str = FitPriors.prior,
+    ess: float = FitPriors.ess,
+    number_prior: str = FitPriors.number_prior,
+    prior_rows: float = FitPriors.prior_rows,
     intervals: float | None = None,
     max_memory: int | None = None,
 ) -> BayesNet:
@@ -78,7 +74,8 @@ def fit(
     >>> net.cpt("lung").table.round(4).tolist()
     [[0.9896, 0.0104], [0.9076, 0.0924]]
     """
-    require_choices(graph, method, prior, ess)
+    priors = FitPriors(method, prior, ess, number_prior, prior_rows)
+    priors.require_fitting(graph)
     if intervals is not None and not 0 < intervals < 1:
         raise UsageError(f"{parameter('intervals')} must be between 0 and 1, not {intervals}")
     position = {variable.name: j for j, variable in enumerate(counter.variables)}
@@ -94,7 +91,7 @@ def fit(
         for j, parents in enumerate(graph.parent_sets())
     ]
     _require_labels_first(graph, counter, families)
-    regression_prior = None if method == "mle" else RegressionPrior(number_prior, prior_rows)
+    of_tables, of_regressions = priors.of_tables, priors.of_regressions
     budget = budget_in_force(max_memory)
     n_bytes = _CELL_BYTES + (0 if intervals is None else _INTERVAL_BYTES)
     _require_room(counter, families, n_bytes, budget)
@@ -103,29 +100,17 @@ def fit(
     cpds: list[Cpd] = []
     for child, parents in tracked("fitting nodes", families):
         if _is_number(counter, child):
-            cpds.append(
-                fit_number(counter, child, parents, prior=regression_prior, level=intervals)
-            )
+            cpds.append(fit_number(counter, child, parents, prior=of_regressions, level=intervals))
             continue
         cells = next(tables)
         members = [counter.variables[j] for j in (*parents, child)]
         scaled: NDArray[Any] = cells if counter.unit == 1 else cells * counter.unit
-        alpha = 0.0 if method == "mle" else prior_count(prior, ess, cells.size)
+        alpha = 0.0 if of_tables is None else prior_count(*of_tables, cells.size)
         cpt = CPT(members[-1], tuple(members[:-1]), probabilities(scaled, alpha), scaled)
         if intervals is not None:
             cpt = replace(cpt, intervals=_beta_intervals(scaled, intervals))
         cpds.append(cpt)
-    return BayesNet(with_rows(cpds, counter, is_least_squares=regression_prior is None))
-
-
-def require_choices(graph: Graph, method: str, prior: str, ess: float) -> None:
-    """Check what does not depend on data."""
-    if graph.kind != "dag":
-        raise GraphError(f"a DAG is needed, not a graph of kind {graph.kind}")
-    for name, value, choices in (("method", method, METHODS), ("prior", prior, PRIORS)):
-        require_one_of(name, value, choices)
-    if not 0 < ess < math.inf:
-        raise UsageError(f"{parameter('ess')} must be positive and finite, not {ess}")
+    return BayesNet(with_rows(cpds, counter, is_least_squares=of_regressions is None))
 
 
 def _is_number(counter: Counter, column: int) -> bool:
@@ -189,11 +174,6 @@ def probabilities(cells: NDArray[Any], alpha: float) -> NDArray[np.float64]:
     return shares
 
 
-def prior_count(prior: str, ess: float, cells: int) -> float:
-    """Return the pseudo-count α of each cell of a table with so many."""
-    return {"bdeu": ess / cells, "k2": 1.0, "uniform": 1.0, "jeffreys": _JEFFREYS}[prior]
-
-
 def _require_room(counter: Counter, families: Sequence[Family], n_bytes: int, budget: int) -> None:
     """Refuse tables and regressions that would not fit, taken together, and name the largest."""
     sizes = []
@@ -216,8 +196,8 @@ def _beta_intervals(cells: NDArray[Any], level: float) -> NDArray[np.float64]:
     if cells.shape[1] == 1:
         return np.ones((*cells.shape, 2))
     totals = cells.sum(axis=1, keepdims=True)
-    a = cells + _JEFFREYS
-    b = totals - cells + _JEFFREYS * (cells.shape[1] - 1)
+    a = cells + JEFFREYS
+    b = totals - cells + JEFFREYS * (cells.shape[1] - 1)
     tail = (1 - level) / 2
     lower = np.where(cells == 0, 0.0, betaincinv(a, b, tail))
     upper = np.where(cells == totals, 1.0, 1 - betaincinv(b, a, tail))

@@ -24,7 +24,6 @@ from gml.counts.answers import Moments
 from gml.errors import UsageError, parameter, require_one_of
 
 NUMBER_PRIORS = ("pooled", "ridge")
-PRIOR_ROWS = 1.0
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class RegressionPrior:
     """A kind of prior, and how many rows it is worth, in each regression."""
 
     kind: str = "pooled"
-    rows: float = PRIOR_ROWS
+    rows: float = 1.0
 
     def __post_init__(self) -> None:
         require_one_of("number_prior", self.kind, NUMBER_PRIORS)

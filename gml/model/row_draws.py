@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.data.name_keys import keys_of_names
 from gml.kernel.plan import thresholds
-from gml.model.sample import keys_of_names
 
 
 class RowDraws:

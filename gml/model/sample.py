@@ -9,7 +9,6 @@ P(observed | their sampled parents) (likelihood weighting, Fung & Chang 1990; Sh
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from gml import kernel
 from gml.data.dataset import Dataset, Variable, code_type, fractional_weights
+from gml.data.name_keys import keys_of_names
 from gml.data.row_groups import configurations_at
 from gml.errors import CannotAnswer, UsageError, listing, parameter, quote
 from gml.kernel.plan import (
@@ -126,15 +126,6 @@ def table_plan(
     keys = keys_of_names([variable.name for variable in variables], seed, "value")
     n_levels = tuple(len(variable.levels or ()) for variable in variables)
     return TablePlan(n_levels, tuple(steps), keys, fixed)
-
-
-def keys_of_names(names: Sequence[str], seed: int, purpose: str) -> NDArray[np.uint64]:
-    """Two random numbers per node, from the seed and its name."""
-    keys = np.empty((len(names), 2), dtype=np.uint64)
-    for j, name in enumerate(names):
-        text = f"{seed}\0{purpose}\0{name}".encode("utf-8", "surrogatepass")
-        keys[j] = np.frombuffer(hashlib.sha256(text).digest()[:16], dtype="<u8")
-    return keys
 
 
 @dataclass(frozen=True)

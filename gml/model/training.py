@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gml.counts.counter import Counter
 from gml.data.dataset import Dataset
 from gml.data.number_summary import NumberSummary, NumberValues
-from gml.data.row_groups import distinct_rows, equal_rows, multiplicities
+from gml.data.row_groups import equal_rows, joined_rows, multiplicities
 from gml.errors import CannotAnswer
 from gml.progress import reporter
 
@@ -150,7 +150,7 @@ def _repeats(rows: Dataset, numbers: Mapping[str, NumberSummary]) -> Repeats:
     if tells_apart and rows.weights is None:
         return Repeats({1: rows.n_rows})
     is_of_labels = not any(variable.is_continuous for variable in rows.variables)
-    return Repeats.of(equal_rows(distinct_rows(rows) if is_of_labels else rows).counts)
+    return Repeats.of(equal_rows(joined_rows(rows) if is_of_labels else rows).counts)
 
 
 def numbers_in(rows: Dataset) -> dict[str, NumberValues]:

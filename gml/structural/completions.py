@@ -27,14 +27,14 @@ from numpy.typing import NDArray
 
 from gml import kernel
 from gml.data.dataset import Dataset, Variable, code_type, fractional_weights, missing_mask
-from gml.data.resampling import distinct_cells
+from gml.data.name_keys import keys_of_names
+from gml.data.resampling import sorted_equal_cells
 from gml.data.row_groups import distinct_patterns, rows_by_group
 from gml.errors import CannotAnswer
 from gml.kernel.family_layout import DRAWN, IMPOSSIBLE, TOO_LARGE
 from gml.model.em.table_layout import layout_of, table_vector
 from gml.model.gaussian import condition, means_of_rows
 from gml.model.network import Network
-from gml.model.sample import keys_of_names
 from gml.name_order import NameOrder
 from gml.progress import Deadline, reporter
 from gml.resources import budget_in_force, require_memory
@@ -59,6 +59,15 @@ class Completion(NamedTuple):
 
 class OutOfTime(Exception):
     """There was no time to complete all rows."""
+
+
+class _Distinct(NamedTuple):
+    """The different rows of a table, how often each counts, and which cells it lacks."""
+
+    names: list[str]
+    columns: list[NDArray[Any]]
+    counts: NDArray[np.int64]
+    gaps: NDArray[np.bool_]
 
 
 class _Block(NamedTuple):
@@ -95,15 +104,16 @@ def completed(
     names = [net.names[j] for j in NameOrder(net.names).positions.tolist()]
     variables = [net.variables[net.index(name)] for name in names]
     columns = [rows.columns[rows.index(name)] for name in names]
-    firsts, counts = distinct_cells(columns, rows.weights)
+    firsts, counts = sorted_equal_cells(columns, rows.weights)
     columns = [column[firsts] for column in columns]
     gaps = np.column_stack([missing_mask(column) for column in columns])
+    distinct = _Distinct(names, columns, counts, gaps)
     if net.is_mixed:
-        blocks = _mixed(net, names, columns, counts, gaps, most_points, seed)
+        blocks = _mixed(net, distinct, most_points, seed)
     elif net.is_gaussian:
-        blocks = _numbers(net, names, columns, counts, gaps)
+        blocks = _numbers(net, distinct)
     else:
-        blocks = _labels(net, names, columns, counts, gaps, most_points, seed)
+        blocks = _labels(net, distinct, most_points, seed)
     kept: list[_Block] = []
     room, budget = 0, budget_in_force()
     limit = deadline or Deadline()
@@ -117,7 +127,7 @@ def completed(
     units, unit = fractional_weights(np.concatenate([block.weights for block in kept]))
     found = [_column(variable, table[:, k]) for k, variable in enumerate(variables)]
     # Many draws are equal: those of one row, and those of rows that are alike.
-    chosen, weights = distinct_cells(found, units)
+    chosen, weights = sorted_equal_cells(found, units)
     dataset = Dataset(
         tuple(variables),
         tuple(column[chosen] for column in found),
@@ -133,26 +143,19 @@ def _column(variable: Variable, values: NDArray[Any]) -> NDArray[Any]:
     return values.astype(code_type(len(variable.levels)))
 
 
-def _labels(
-    net: Network,
-    names: Sequence[str],
-    columns: list[NDArray[Any]],
-    counts: NDArray[np.int64],
-    gaps: NDArray[np.bool_],
-    most_points: int,
-    seed: int,
-) -> Iterator[_Block]:
+def _labels(net: Network, rows: _Distinct, most_points: int, seed: int) -> Iterator[_Block]:
     """Complete the rows of a network of labels."""
+    counts = rows.counts
     layout = layout_of(net.graph, {variable.name: variable for variable in net.variables}, {})
     tables = table_vector(net, layout)
     key = keys_of_names([""], seed, f"completions of {len(counts)} rows")[0]
-    cells = np.column_stack(columns).astype(np.float64)
-    by_elimination = LabelDraws(net, names, cells, most_points, seed)
+    cells = np.column_stack(rows.columns).astype(np.float64)
+    by_elimination = LabelDraws(net, rows.names, cells, most_points, seed)
     for first in range(0, len(counts), _BLOCK):
         check_stopped()
         last = min(first + _BLOCK, len(counts))
         found = kernel.active().complete_rows(
-            layout.kernel, columns, first, last, tables, key, most_points, _MOST_STATES
+            layout.kernel, rows.columns, first, last, tables, key, most_points, _MOST_STATES
         )
         if (found.became == IMPOSSIBLE).any():
             raise CannotAnswer("a row has probability 0 in the model that completes it")
@@ -162,55 +165,40 @@ def _labels(
         large = first + np.flatnonzero(found.became == TOO_LARGE)
         if len(large):
             weights = np.repeat(counts[large] / most_points, most_points)
-            points = by_elimination(large, gaps[large])
+            points = by_elimination(large, rows.gaps[large])
             yield _Block(points, weights, int(counts[large].sum()))
         reporter().advance("completing rows", last, len(counts))
 
 
-def _numbers(
-    net: Network,
-    names: Sequence[str],
-    columns: Sequence[NDArray[Any]],
-    counts: NDArray[np.int64],
-    gaps: NDArray[np.bool_],
-) -> Iterator[_Block]:
+def _numbers(net: Network, rows: _Distinct) -> Iterator[_Block]:
     """Complete the rows of a network of numbers, one by one."""
-    cells = np.column_stack(columns)
-    yield _whole(cells, counts, gaps)
-    points_of = _SigmaPoints(net, names, cells, gaps)
-    incomplete = np.flatnonzero(gaps.any(axis=1)).tolist()
+    cells = np.column_stack(rows.columns)
+    yield _whole(cells, rows)
+    points_of = _SigmaPoints(net, rows.names, cells, rows.gaps)
+    incomplete = np.flatnonzero(rows.gaps.any(axis=1)).tolist()
     for done, row in enumerate(incomplete, start=1):
         check_stopped()
-        holes = np.flatnonzero(gaps[row])
-        yield _filled(cells[row], holes, points_of(row, holes), counts[row])
+        holes = np.flatnonzero(rows.gaps[row])
+        yield _filled(cells[row], holes, points_of(row, holes), rows.counts[row])
         reporter().advance("completing rows", done, len(incomplete))
 
 
-def _mixed(
-    net: Network,
-    names: Sequence[str],
-    columns: list[NDArray[Any]],
-    counts: NDArray[np.int64],
-    gaps: NDArray[np.bool_],
-    most_points: int,
-    seed: int,
-) -> Iterator[_Block]:
+def _mixed(net: Network, rows: _Distinct, most_points: int, seed: int) -> Iterator[_Block]:
     """Complete the rows of a network of labels and numbers."""
-    cells = np.column_stack([column.astype(np.float64) for column in columns])
-    yield _whole(cells, counts, gaps)
-    variables = [net.variables[net.index(name)] for name in names]
-    by_elimination = RowDraws(net, names, cells, most_points, seed)
-    for one in completed_rows(
-        net, variables, columns, counts, by_elimination, most_points=most_points, seed=seed
-    ):
-        count = int(counts[one.row])
+    cells = np.column_stack([column.astype(np.float64) for column in rows.columns])
+    yield _whole(cells, rows)
+    variables = [net.variables[net.index(name)] for name in rows.names]
+    by_elimination = RowDraws(net, rows.names, cells, most_points, seed)
+    how: dict[str, Any] = {"most_points": most_points, "seed": seed}
+    for one in completed_rows(net, variables, rows.columns, rows.counts, by_elimination, **how):
+        count = int(rows.counts[one.row])
         yield _Block(one.cells, one.shares * float(count), count if one.is_drawn else 0)
 
 
-def _whole(cells: NDArray[Any], counts: NDArray[np.int64], gaps: NDArray[np.bool_]) -> _Block:
+def _whole(cells: NDArray[Any], rows: _Distinct) -> _Block:
     """The rows that lack nothing, as they are."""
-    whole = ~gaps.any(axis=1)
-    return _Block(cells[whole], counts[whole].astype(np.float64), 0)
+    whole = ~rows.gaps.any(axis=1)
+    return _Block(cells[whole], rows.counts[whole].astype(np.float64), 0)
 
 
 def _filled(row: NDArray[Any], holes: NDArray[np.int64], points: Points, count: int) -> _Block:

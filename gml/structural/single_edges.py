@@ -65,6 +65,26 @@ def pairs_seen(rows: Dataset) -> float:
     return (mean - n_whole * (n_whole - 1)) / lacking
 
 
+class Doubts(NamedTuple):
+    """The changes to try, most promising first, and what allows them."""
+
+    changes: list[Change]
+    limits: Limits
+
+    def changed(self, dag: Graph, change: Change) -> Graph | None:
+        """The DAG after a change; None if another change has made this one impossible."""
+        names = self.limits.names
+        parents = _parents(dag, names)
+        x, y = names.index(change.source), names.index(change.target)
+        if not change.is_new:
+            parents[y] &= ~(1 << x)
+        elif parents[x] >> y & 1 or not self.limits.allow(parents, x, y):
+            return None
+        else:
+            parents[y] |= 1 << x
+        return dag_of(parents, names, dag.names)
+
+
 class SingleEdges:
     """Changes of single edges that knowledge and limits allow."""
 
@@ -83,8 +103,8 @@ class SingleEdges:
         self._trace = trace
         self._limits: Limits | None = None
 
-    def in_doubt(self, dag: Graph, rows: Dataset, share: float) -> list[Change]:
-        """The changes to try, most promising first, given the rows that a model of the DAG made."""
+    def in_doubt(self, dag: Graph, rows: Dataset, share: float) -> Doubts:
+        """What to try, given the rows that a model of the DAG made."""
         limits = self._limits_of(rows)
         parents = _parents(dag, limits.names)
         nodes = range(len(limits.names))
@@ -99,25 +119,14 @@ class SingleEdges:
         old = [(x, y) for y in nodes for x in members(parents[y]) if not limits.required[x, y]]
         promising: list[tuple[float, str, str, bool]] = []
         for pairs, is_new, times in ((new, True, 1 / share), (old, False, share)):
-            for (x, y), gain in zip(pairs, self._gains(parents, pairs, rows, times), strict=True):
+            again = counted_again(rows, times)
+            gains = _gains(self._scored(again), limits.names, parents, pairs)
+            for (x, y), gain in zip(pairs, gains, strict=True):
                 if gain > 0:
                     promising.append((-gain / times, limits.names[x], limits.names[y], is_new))
         most = len(limits.names)
-        return [Change(x, y, is_new) for _, x, y, is_new in sorted(promising)[:most]]
-
-    def changed(self, dag: Graph, change: Change) -> Graph | None:
-        """The DAG after a change; None if another change has made this one impossible."""
-        assert self._limits is not None
-        names = self._limits.names
-        parents = _parents(dag, names)
-        x, y = names.index(change.source), names.index(change.target)
-        if not change.is_new:
-            parents[y] &= ~(1 << x)
-        elif parents[x] >> y & 1 or not self._limits.allow(parents, x, y):
-            return None
-        else:
-            parents[y] |= 1 << x
-        return dag_of(parents, names, dag.names)
+        found = [Change(x, y, is_new) for _, x, y, is_new in sorted(promising)[:most]]
+        return Doubts(found, limits)
 
     def expected_score(self, dag: Graph, rows: Dataset) -> float:
         """The score of a DAG over complete rows."""
@@ -138,23 +147,25 @@ class SingleEdges:
             self._limits = Limits.of(score, self._max_parents, known)
         return self._limits
 
-    def _gains(
-        self, parents: list[int], pairs: Sequence[tuple[int, int]], rows: Dataset, times: float
-    ) -> list[float]:
-        """What the score gains by each change, every row counted so many times."""
-        score = self._scored(counted_again(rows, times))
-        assert self._limits is not None
-        place = [score.names.index(name) for name in self._limits.names]
 
-        def family(child: int, given: int) -> Family:
-            return place[child], tuple(place[node] for node in members(given))
+def _gains(
+    score: DecomposableScore,
+    names: Sequence[str],
+    parents: list[int],
+    pairs: Sequence[tuple[int, int]],
+) -> list[float]:
+    """What the score gains by each change."""
+    place = [score.names.index(name) for name in names]
 
-        now = score.batch([family(y, given) for y, given in enumerate(parents)])
-        if not pairs:
-            return []
-        then = score.batch([family(y, parents[y] ^ (1 << x)) for x, y in pairs])
-        gains: list[float] = rounded(then - now[[y for _, y in pairs]]).tolist()
-        return gains
+    def family(child: int, given: int) -> Family:
+        return place[child], tuple(place[node] for node in members(given))
+
+    now = score.batch([family(y, given) for y, given in enumerate(parents)])
+    if not pairs:
+        return []
+    then = score.batch([family(y, parents[y] ^ (1 << x)) for x, y in pairs])
+    gains: list[float] = rounded(then - now[[y for _, y in pairs]]).tolist()
+    return gains
 
 
 def _parents(dag: Graph, names: Sequence[str]) -> list[int]:

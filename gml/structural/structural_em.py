@@ -297,16 +297,16 @@ class _Climb:
         if not self.ended:
             return
         completion = self._completed(self.best)
-        changes = edges.in_doubt(self.found.dag, completion.rows, share)
+        doubts = edges.in_doubt(self.found.dag, completion.rows, share)
         taken = False
-        for done, change in enumerate(changes, start=1):
+        for done, change in enumerate(doubts.changes, start=1):
             if self.limit.passed:
                 self.ended = False
                 break
-            dag = edges.changed(self.found.dag, change)
+            dag = doubts.changed(self.found.dag, change)
             if dag is None or class_key(dag) in self._scores:
                 continue
-            reporter().advance("single edges", done, len(changes))
+            reporter().advance("single edges", done, len(doubts.changes))
             fitted = self._fitted(dag, completion)
             if fitted.flaw is None and fitted.score > self.best.score + _DOUBT:
                 self.steps += 1
@@ -315,7 +315,7 @@ class _Climb:
                 edges.tell(change, gain, fitted.score, start=self.start, round=number)
                 self.best, taken = fitted, True
                 self.found = SearchResult(self.shown(dag), dag, fitted.score, 0)
-        if changes:
+        if doubts.changes:
             expected = edges.expected_score(self.found.dag, completion.rows)
             self._record(EDGES, self.best.score, expected, self.found.graph, taken, completion)
 

@@ -6,9 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from gml.counts.counter import Counter
 from gml.data.dataset import Variable
 from gml.data.options import names_of
 from gml.errors import UsageError, agreeing, counted, listing, parameter
+from gml.graph.graph import Graph
 from gml.model.bayesnet import CPT, BayesNet
 from gml.model.fit import fit, require_all_seen, unseen_configurations
 from gml.model.training import training_behind
@@ -17,7 +19,7 @@ from gml.progress import Deadline, reporter
 from gml.verbs.shared.data_input import Data, is_data, is_path, is_read, open_data
 from gml.verbs.shared.declared_columns import DeclaredColumns
 from gml.verbs.shared.em_fitting import Incomplete
-from gml.verbs.shared.em_request import em_request
+from gml.verbs.shared.em_request import EmRequest, em_request
 from gml.verbs.shared.fitted_models import accepted, fitted_by, warn_of_deliveries
 from gml.verbs.shared.graph_input import GivenGraph, GraphLike, declared_columns, given_graph
 from gml.verbs.shared.keywords import answers_misspelling
@@ -112,7 +114,7 @@ def fit_params(
         raise UsageError("the data come first, then the graph: fit(data, graph)")
     for_tables = _given(prior=prior, ess=ess)
     for_numbers = _given(number_prior=number_prior, prior_rows=prior_rows)
-    _require_fitting(method, for_tables | for_numbers)
+    _require_method(method, for_tables | for_numbers)
     given = given_graph(graph)
     change = model_change(
         given, update=update, forget=forget, accept=accept, reading=reading if is_read(data) else {}
@@ -130,13 +132,10 @@ def fit_params(
     )
     if bootstrap is not None and intervals is None:
         raise UsageError(f"{parameter('bootstrap')} belongs to {parameter('intervals')}")
-    declared = replace(declared_columns([given]), numeric=given.numeric())
-    if em is not None:
-        declared = em.without_hidden(declared)
+    declared = _declared(given, em)
     numbers = declared.numeric if is_read(data) and not gaussian else ()
     by_graph = bool(numbers) and {*numbers} >= {*given.graph.names}
-    for_labels = _for_labels(strict, reading)
-    _require_kind(declared, for_labels, gaussian=gaussian, by_graph=by_graph)
+    _require_kind(declared, _for_labels(strict, reading), gaussian=gaussian, by_graph=by_graph)
     if numbers and not by_graph:
         reading["numeric"] = [*names_of("numeric", reading.get("numeric") or ()), *numbers]
     # A graph that stands for no DAG is refused before the data are read.
@@ -162,25 +161,36 @@ def fit_params(
     how = {"method": method, "intervals": intervals, **for_tables, **for_numbers}
     if change is not None:
         net = change.fitted(dag, counter, asked or {})
-        learning = net.learning
     elif em is None:
         net = fit(dag, counter, **how)
-        learning = fitted_by("fit-params", counter, asked or {})
+        net = replace(net, learning=fitted_by("fit-params", counter, asked or {}))
     else:
-        incomplete = Incomplete.of(counter, em, threads)
-        fitted = incomplete.fitted(dag, bootstrap=bootstrap, **how)
-        net = fitted.net
-        learning = incomplete.learning("fit-params", counter, asked or {}, fitted)
-    if strict:
-        require_all_seen(net)
-    _warn_of_unseen(net)
-    if change is not None:
-        # What else a model keeps of its rows does not add up.
-        return net
+        how["bootstrap"] = bootstrap
+        net = _fitted_by_em(Incomplete.of(counter, em, threads), dag, counter, asked or {}, **how)
+    _tell_of_unseen(net, strict)
+    # What else a model keeps of its rows does not add up.
+    return net if change is not None else _with_training(net, counter, accept, threads)
+
+
+def _fitted_by_em(
+    incomplete: Incomplete, dag: Graph, counter: Counter, asked: Mapping[str, Any], **how: Any
+) -> BayesNet:
+    fitted = incomplete.fitted(dag, **how)
+    return replace(fitted.net, learning=incomplete.learning("fit-params", counter, asked, fitted))
+
+
+def _declared(given: GivenGraph, em: EmRequest | None) -> DeclaredColumns:
+    """What the graph says of the columns."""
+    declared = replace(declared_columns([given]), numeric=given.numeric())
+    return declared if em is None else em.without_hidden(declared)
+
+
+def _with_training(net: BayesNet, counter: Counter, accept: bool, threads: int | None) -> BayesNet:
+    """Return the network with what it keeps of its rows, and what it accepts of them."""
     training = training_behind(counter)
     if training is not None and training.rows is not None:
         warn_of_deliveries(training.rows)
-    net = replace(net, learning=learning, training=training)
+    net = replace(net, training=training)
     return replace(net, baseline=accepted(net, counter, threads)) if accept else net
 
 
@@ -199,8 +209,10 @@ def _warn_of_graph(given: GivenGraph, *, by_graph: bool) -> None:
         )
 
 
-def _warn_of_unseen(net: BayesNet) -> None:
-    """Warn about tables that say nothing of some configurations of parents."""
+def _tell_of_unseen(net: BayesNet, strict: bool) -> None:
+    """Refuse, or warn about, tables that say nothing of some configurations of parents."""
+    if strict:
+        require_all_seen(net)
     unseen = unseen_configurations(net)
     if unseen:
         n_unseen = sum(map(len, unseen.values()))
@@ -217,7 +229,7 @@ def _given(**values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _require_fitting(method: str, given: Mapping[str, Any]) -> None:
+def _require_method(method: str, given: Mapping[str, Any]) -> None:
     """Refuse what does not go together."""
     if method != "bayes":
         for name in given:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -11,15 +10,14 @@ import numpy as np
 
 from gml.data.dataset import Dataset
 from gml.data.frames import is_frame
-from gml.errors import UsageError, agreeing, counted, kind_of, parameter, require_whole
-from gml.model.bayesnet import BayesNet
-from gml.model.em.parameter_draws import parameter_draws
+from gml.errors import UsageError, agreeing, counted, kind_of, parameter
 from gml.model.evidence import circumstances
-from gml.model.imputation import METHODS, Filled, Imputer
+from gml.model.imputation import Filled, Imputer
 from gml.model.predict import different_values, observed_values, read_nodes
 from gml.model.row_evidence import RowEvidence
 from gml.verbs.shared.cut_columns import CutColumns
 from gml.verbs.shared.filled_frame import filled_frame, with_numbers
+from gml.verbs.shared.imputation_draws import each_draw, require_method
 from gml.verbs.shared.imputed_rows import (
     FilledCell,
     dataset_of,
@@ -34,7 +32,7 @@ from gml.verbs.shared.model_input import ModelSource, open_directed_model
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Imputation", "impute", "models_of_draws", "require_method", "seed_of_draw"]
+__all__ = ["Imputation", "impute"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -177,15 +175,13 @@ def impute(
     weights = data.weights if isinstance(data, Dataset) else None
     incomplete = replace(dataset_of(net, rows.names, evidence), weights=weights)
     datasets, cells = [], []
-    for k, drawn in enumerate(
-        models_of_draws(net, incomplete, draws, seed=seed, threads=threads, max_memory=max_memory)
+    for drawn in each_draw(
+        net, incomplete, draws, seed=seed, threads=threads, max_memory=max_memory
     ):
-        fill = Imputer(
-            drawn, rows.names, method=method, seed=seed_of_draw(seed, k), max_memory=max_memory
-        )
+        fill = Imputer(drawn.net, rows.names, method=method, seed=drawn.seed, max_memory=max_memory)
         found: Filled = fill.fill(evidence)
         warn_of_unfilled(found.impossible, "data")
-        cut = CutColumns(net, rows.names, seed=seed_of_draw(seed, k) if method == "draw" else None)
+        cut = CutColumns(net, rows.names, seed=drawn.seed if method == "draw" else None)
         for column in cut.positions:
             cut.see(column, different_values(data, rows.at[column]))
         numbers = cut.numbers(evidence, found.values)
@@ -193,41 +189,3 @@ def impute(
         datasets.append(replace(dataset_of(net, rows.names, found.values), weights=weights))
         cells.append(tuple(cell for cell, _, _ in filled_cells(fill, evidence, found, numbers)))
     return Imputation(tuple(datasets), tuple(cells), data)
-
-
-def require_method(method: str | None, draws: int | None) -> str:
-    """Return how holes are filled; several draws are drawn."""
-    if draws is not None:
-        require_whole(1, draws=draws)
-        if method not in (None, "draw"):
-            raise UsageError(
-                f"{parameter('draws')} fills with draws, which {parameter('method', method)} "
-                "contradicts"
-            )
-        return "draw"
-    if method is not None and method not in METHODS:
-        choices = ", ".join(METHODS)
-        raise UsageError(f"{parameter('method')} must be one of {choices}, not {method!r}")
-    return method or "mpe"
-
-
-def models_of_draws(
-    net: BayesNet,
-    rows: Dataset | None,
-    draws: int | None,
-    *,
-    seed: int,
-    threads: int | None = None,
-    max_memory: int | None = None,
-) -> Iterator[BayesNet]:
-    """Yield the model itself, or for each draw one with parameters of its own, fitted to rows."""
-    if draws is None or rows is None:
-        yield net
-        return
-    yield from parameter_draws(net, rows, draws, seed=seed, threads=threads, max_memory=max_memory)
-
-
-def seed_of_draw(seed: int, draw: int) -> int:
-    """The seed of the cells of a draw; that of the first is the seed."""
-    stream = np.random.SeedSequence(seed, spawn_key=(draw,))
-    return int(stream.generate_state(1)[0]) if draw else seed

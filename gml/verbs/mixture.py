@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 from gml.counts.open_count_file import is_counted
-from gml.data.dataset import Variable
+from gml.data.dataset import Dataset, Variable
 from gml.data.options import EM
 from gml.errors import (
     CannotAnswer,
@@ -23,12 +23,14 @@ from gml.errors import (
     require_whole,
     unknown_name,
 )
+from gml.model.bayesnet import BayesNet
 from gml.model.em.climbing import MOST_STEPS
-from gml.model.mixtures.choosing import CRITERIA, FOLDS, choose_mixture
+from gml.model.mixtures.choosing import CRITERIA, FOLDS, Choice, choose_mixture
 from gml.model.mixtures.covariances import MODELS
 from gml.model.mixtures.fitting import (
     RESTARTS,
     MixtureData,
+    MixtureFit,
     MixtureSettings,
     require_varying,
 )
@@ -130,18 +132,12 @@ def mixture(
     deadline = Deadline(max_seconds)
     counts = parsed_components(components)
     names = _models(covariance)
-    criterion = _criterion(criterion, folds)
-    if criterion == "folds" and reading.get("weights_fractional") is not None:
-        raise UsageError(
-            f"{parameter('criterion', 'folds')} splits whole rows, so "
-            f"{parameter('weights_fractional')} contradicts it"
-        )
+    criterion = _criterion(criterion, folds, reading)
     require_whole(1, em_restarts=em_restarts, em_steps=em_steps)
     require_whole(0, seed=seed)
     if not (isinstance(regularise, int | float) and 0 <= regularise < math.inf):
         raise UsageError(f"{parameter('regularise')} must be 0 or more, not {regularise!r}")
-    # A count file was read before: that it has no rows is said below.
-    integrates = is_read(data) and _policy(reading) == EM and not is_counted(data)
+    integrates = _integrates(data, reading)
     if integrates:
         # Missing cells are read as they stand.
         reading["missing"] = "available"
@@ -156,16 +152,7 @@ def mixture(
         **reading,
     )
     table = counter.require_rows("a mixture")
-    try:
-        name.encode("utf-8")
-    except UnicodeEncodeError:
-        raise UsageError(
-            f"{parameter('name')} {quote(name)} is not text that UTF-8 can hold"
-        ) from None
-    if name in table.names:
-        raise UsageError(
-            f"{parameter('name')} {quote(name)} is a column of the data; name the class otherwise"
-        )
+    _require_new_name(name, table.names)
     if before is not None:
         before(table.variables)
     rows = mixture_rows(table)
@@ -179,22 +166,12 @@ def mixture(
         threads or available_threads(),
         deadline,
     )
-    chosen = _usable(names, covariance, rows, settings)
+    usable = _usable(names, covariance, rows, settings)
     tell_of_holes(table)
     choice = choose_mixture(
-        chosen.data, counts, chosen.names, settings, criterion=criterion, folds=folds or FOLDS
+        usable.data, counts, usable.names, settings, criterion=criterion, folds=folds or FOLDS
     )
-    best = choice.best
-    if best is None or best.parameters is None or best.expected_counts is None:
-        raise nothing_left(choice)
-    tell(choice, best, counts)
-    net = network_of(
-        chosen.data.rows_for(MODELS[best.covariance or "VVV"]),
-        best.parameters,
-        best.expected_counts,
-        table.variables,
-        name,
-    )
+    net, best = _best_network(choice, counts, usable.data, table, name)
     n = int(rows.n) if rows.n == int(rows.n) else rows.n
     learning = learning_of(
         counter, asked or {}, choice, best, criterion, integrates=integrates, rows=n
@@ -254,18 +231,43 @@ def _models(covariance: str | Sequence[str] | None) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _criterion(criterion: str, folds: int | None) -> str:
+def _criterion(criterion: str, folds: int | None, reading: Mapping[str, Any]) -> str:
+    """What chooses among mixtures, of rows that are read so."""
     require_one_of("criterion", criterion, CRITERIA)
     require_whole(2, folds=folds)
     if folds is not None and criterion == "icl":
         raise UsageError(f"{parameter('folds')} belongs to {parameter('criterion', 'folds')}")
-    return "folds" if folds is not None else criterion
+    chosen = "folds" if folds is not None else criterion
+    if chosen == "folds" and reading.get("weights_fractional") is not None:
+        raise UsageError(
+            f"{parameter('criterion', 'folds')} splits whole rows, so "
+            f"{parameter('weights_fractional')} contradicts it"
+        )
+    return chosen
 
 
-def _policy(reading: Mapping[str, Any]) -> str:
+def _integrates(data: Data, reading: Mapping[str, Any]) -> bool:
+    """Whether missing values are integrated out, of what is read here."""
+    if not is_read(data):
+        return False
     policy: str = reading.get("missing") or EM
     require_one_of("missing", policy, _POLICIES)
-    return policy
+    # A count file was read before: that it has no rows is said when they are asked for.
+    return policy == EM and not is_counted(data)
+
+
+def _require_new_name(name: str, columns: Sequence[str]) -> None:
+    """Refuse a name of the class that no file can hold, or that a column has."""
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        raise UsageError(
+            f"{parameter('name')} {quote(name)} is not text that UTF-8 can hold"
+        ) from None
+    if name in columns:
+        raise UsageError(
+            f"{parameter('name')} {quote(name)} is a column of the data; name the class otherwise"
+        )
 
 
 def _possible(counts: Sequence[int], rows: MixtureRows) -> tuple[int, ...]:
@@ -284,12 +286,11 @@ def _possible(counts: Sequence[int], rows: MixtureRows) -> tuple[int, ...]:
     return possible
 
 
-class _Usable:
+class _Usable(NamedTuple):
     """The rows, and the models of covariances that they can have."""
 
-    def __init__(self, data: MixtureData, names: tuple[str, ...]) -> None:
-        self.data = data
-        self.names = names
+    data: MixtureData
+    names: tuple[str, ...]
 
 
 def _usable(
@@ -326,3 +327,16 @@ def _usable(
         )
         names = tuple(name for name in names if name not in _FULL)
     return _Usable(data, names)
+
+
+def _best_network(
+    choice: Choice, counts: Sequence[int], data: MixtureData, table: Dataset, name: str
+) -> tuple[BayesNet, MixtureFit]:
+    """The network of the best mixture, and that mixture; refused if there is none."""
+    best = choice.best
+    if best is None or best.parameters is None or best.expected_counts is None:
+        raise nothing_left(choice)
+    tell(choice, best, counts)
+    rows = data.rows_for(MODELS[best.covariance or "VVV"])
+    net = network_of(rows, best.parameters, best.expected_counts, table.variables, name)
+    return net, best

@@ -15,7 +15,6 @@ from gml.data.options import AUTO, KEYWORDS, MEMORY, SPARK, STREAM, ReadOptions
 from gml.data.reading import cells_limit
 from gml.errors import (
     CannotAnswer,
-    DataError,
     GmlError,
     UsageError,
     counted,
@@ -58,8 +57,14 @@ from gml.planning.prices import (
     measured,
     measured_passes,
 )
+from gml.planning.refusals import (
+    of_rows_needed,
+    refused_for,
+    too_large,
+    unfinished,
+    without_pilots,
+)
 from gml.planning.samples import Source, source_of
-from gml.planning.watching import is_watched
 from gml.resources import OverBudget, available_threads, budget_in_force, format_size
 from gml.verbs.average import BOOTSTRAP
 from gml.verbs.shared.data_input import is_data
@@ -204,16 +209,18 @@ def _planned(draft: Plan, call: _Call, repeats: Repeats, source: Source, folder:
         if draft.refused:
             return draft
         is_one = repeats.number == 1
-        draft = replace(draft, notes=(*draft.notes, *_of_rows_needed(draft, call, is_one=is_one)))
+        draft = replace(
+            draft, notes=(*draft.notes, *of_rows_needed(draft, call.options, is_one=is_one))
+        )
         piloted = _piloted(draft, call, run, source, folder, is_one=is_one)
     except GmlError as error:
         found = _in_all_rows(run, source, folder, error)
         if found is error and draft.looked_at and isinstance(error, CannotAnswer):
             if isinstance(error, OverBudget) and draft.engine != STREAM:
                 # What is too large for few rows is so for all.
-                return _refused(draft, error, source)
-            return _without_pilots(draft, error)
-        return _refused(draft, found, source)
+                return refused_for(draft, error, source)
+            return without_pilots(draft, error)
+        return refused_for(draft, found, source)
     if not is_one:
         repeats = replace(repeats, drawing=drawing_seconds(reading.rows))
     n = source.size.rows * reading.kept
@@ -222,7 +229,7 @@ def _planned(draft: Plan, call: _Call, repeats: Repeats, source: Source, folder:
         prices = piloted.prices(reading.rows)
     except CannotAnswer as error:
         # A table that a pilot asked for does not fit, and so will not for the run.
-        return _refused(draft, error, source)
+        return refused_for(draft, error, source)
     seconds = seconds_of(
         piloted.in_passes if piloted.by_pass else piloted.pilots,
         prices,
@@ -233,7 +240,7 @@ def _planned(draft: Plan, call: _Call, repeats: Repeats, source: Source, folder:
         is_fixed=piloted.is_fixed,
     )
     assert draft.memory is not None
-    return replace(draft, seconds=seconds, refused=_too_large(draft.memory))
+    return replace(draft, seconds=seconds, refused=too_large(draft.memory))
 
 
 @dataclass(frozen=True)
@@ -289,7 +296,7 @@ def _with_work(draft: Plan, call: _Call, piloted: _Piloted, reading: Reading, n:
         work=work_of(pilots, n, is_fixed=is_fixed, most=most),
         passes=passes_of(in_passes, pilots, read, is_fixed=is_fixed) if in_passes else None,
         pilots=tuple(pilot.rows for pilot in pilots),
-        notes=(*draft.notes, *_unfinished(pilots[-1], *in_passes[-1:])),
+        notes=(*draft.notes, *unfinished(pilots[-1], *in_passes[-1:])),
     )
 
 
@@ -358,38 +365,6 @@ def _in_all_rows(run: Run, source: Source, folder: Path, error: GmlError) -> Gml
     return error
 
 
-def _refused(draft: Plan, error: GmlError, source: Source) -> Plan:
-    """List what the rows are refused for; whatever else is wrong ends the plan."""
-    message = str(error.args[0]) if error.args else str(error)
-    is_of_rows = isinstance(error, DataError) and is_watched(error.source)
-    if isinstance(error, UsageError) or (error.exit_code == 3 and not is_of_rows):
-        raise error
-    if source.n_rows < source.size.rows:
-        message = f"in {counted(source.n_rows, 'row')} looked at: {message}"
-    return replace(draft, refused=(Refusal(error.exit_code, message),))
-
-
-def _of_rows_needed(draft: Plan, call: _Call, *, is_one: bool) -> list[str]:
-    """Say that a stream may not have the rows that are drawn from or split."""
-    if draft.engine != STREAM or (is_one and call.options.get("folds") is None):
-        return []
-    assert draft.memory is not None
-    if draft.memory.codes <= draft.memory.budget // 2:
-        return []
-    what = parameter("bootstrap" if call.options.get("folds") is None else "folds")
-    return [
-        f"{what} needs the rows in memory, which take more than half of {parameter('max_memory')}: "
-        "the run is refused (exit 4) unless the different ones fit into a quarter of it"
-    ]
-
-
-def _without_pilots(draft: Plan, error: CannotAnswer) -> Plan:
-    """Say why nothing is known beyond the table: few rows were refused, which all may not be."""
-    why = str(error.args[0]) if error.args else str(error)
-    note = f"a pilot on fewer rows was refused, so work and time are not known: {why}"
-    return replace(draft, notes=(*draft.notes, note))
-
-
 def _reading_seconds(few: Reading, many: Reading, source: Source) -> float:
     """CPU seconds of reading all rows: a fixed part, a part per row, and decompression."""
     if source.is_read:
@@ -399,31 +374,3 @@ def _reading_seconds(few: Reading, many: Reading, source: Source) -> float:
         per_row = max(0.0, many.seconds - few.seconds) / (many.n_read - few.n_read)
     more = max(0, source.size.rows - many.n_read)
     return many.seconds + per_row * more + source.size.inflating
-
-
-def _too_large(memory: Memory) -> tuple[Refusal, ...]:
-    if memory.table <= memory.budget:
-        return ()
-    return (
-        Refusal(
-            4,
-            f"a table would take up to {format_size(memory.table)}, more than "
-            f"{parameter('max_memory')} allows ({format_size(memory.budget)})",
-        ),
-    )
-
-
-def _unfinished(*pilots: Pilot) -> list[str]:
-    """Say which pilots were stopped, so that there is no upper end."""
-    notes = []
-    for pilot in pilots:
-        if pilot.complete:
-            continue
-        how, what = "", "how much more there is to do"
-        if pilot.watch.in_passes:
-            how, what = " in passes", "how many passes are spared"
-        notes.append(
-            f"the pilot{how} on {counted(pilot.rows, 'row')} was stopped after "
-            f"{pilot.seconds:.1f} s: {what} is not known"
-        )
-    return notes

@@ -93,11 +93,11 @@ def test_every_column_has_a_line(gml, tmp_path, table):
     assert [line.split()[0] for line in lines] == ["column", *table]
     assert "not in the schema: more than 255 different numbers (--bins 5)" in lines[2]
     # Each option named makes a column of the schema.
-    again = json.loads(gml("profile", "d.csv", "--bins", "5").stdout)["columns"]
+    options = ("--bins", "5", "--max-levels", "480")
+    again = json.loads(gml("profile", "d.csv", *options).stdout)["columns"]
     assert "cuts" in again["income"]
     assert "cuts" in again["number"]
-    more = json.loads(gml("profile", "d.csv", "--max-levels", "480").stdout)["columns"]
-    assert len(more["day"]["levels"]) == 480
+    assert len(again["day"]["levels"]) == 480
 
 
 def test_parquet_and_frames_have_the_same(tmp_path, table):

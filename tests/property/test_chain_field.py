@@ -3,39 +3,25 @@
 from __future__ import annotations
 
 import itertools
-from contextlib import contextmanager
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 
 from gml.kernel import reference
 from gml.kernel.chain_layout import ChainLayout
+from tests.instructions import INSTRUCTIONS, kernel_with
 
 EXTREME = 800.0
 
 
-@contextmanager
-def kernel_with(instructions):
-    """The reference, or the compiled kernel with certain instructions where the machine has them."""
-    if instructions == "reference":
-        yield reference
-        return
-    compiled = pytest.importorskip("gml.kernel._kernel")
-    before = compiled.instructions()
-    compiled.limit_instructions(instructions)
-    yield compiled
-    compiled.limit_instructions(before)
-
-
-@pytest.fixture(params=["reference", "portable", "avx2", "avx512"])
+@pytest.fixture(params=["reference", *INSTRUCTIONS])
 def kernel(request):
-    with kernel_with(request.param) as found:
-        yield found
-
-
-@pytest.fixture(params=["portable", "avx2", "avx512"])
-def compiled(request):
-    with kernel_with(request.param) as found:
+    with (
+        nullcontext(reference)
+        if request.param == "reference"
+        else kernel_with(request.param) as found
+    ):
         yield found
 
 
@@ -195,7 +181,7 @@ def test_instructions_change_no_bit():
     layout = random_layout(rng, 11, [30, 5, 1, 40], 20)
     weights, targets = random_weights(rng, layout, 2.0), targets_of(rng, layout)
     found = []
-    for level in ("portable", "avx2", "avx512"):
+    for level in INSTRUCTIONS:
         with kernel_with(level) as compiled:
             value, by_cell, by_pair = gradient_by(compiled, layout, weights, targets)
             shares = marginals_by(compiled, layout, weights)

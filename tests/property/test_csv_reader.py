@@ -19,7 +19,8 @@ from gml.kernel.layout import (
     CsvProblem,
 )
 from tests import csv_sources
-from tests.csv_sources import DIALECT, HOSTILE, SIZES, SPEC, TABLE_CELL, Trickle, cells_of
+from tests.csv_sources import DIALECT, HOSTILE, SIZES, SPEC, Trickle, cells_of, tables
+from tests.instructions import kernel_with
 
 compiled = pytest.importorskip("gml.kernel._kernel")
 
@@ -43,13 +44,9 @@ def outcome(kernel, content, specs, dialect, sizes, start=b""):
 def test_hostile_bytes(content, specs, dialect, sizes):
     expected = outcome(reference, content, specs, dialect, [])
     for level in ("portable", "avx2"):
-        before = compiled.instructions()
-        compiled.limit_instructions(level)
-        try:
+        with kernel_with(level):
             assert outcome(compiled, content, specs, dialect, sizes) == expected
             assert outcome(compiled, content[5:], specs, dialect, sizes, content[:5]) == expected
-        finally:
-            compiled.limit_instructions(before)
 
 
 @settings(max_examples=500)
@@ -64,12 +61,7 @@ def test_where_blocks_end_does_not_matter_to_long_records(content, specs, dialec
 
 @settings(max_examples=300)
 @given(
-    st.integers(1, 5).flatmap(
-        lambda width: st.tuples(
-            st.lists(st.lists(TABLE_CELL, min_size=width, max_size=width), max_size=30),
-            st.lists(SPEC, min_size=width, max_size=width),
-        )
-    ),
+    tables(5, 30),
     st.sampled_from(["\n", "\r\n", "\r"]),
     st.sampled_from([0, 1]),
     SIZES,

@@ -76,17 +76,10 @@ def test_whole_blocks_are_summed_like_single_values(scale, spread):
         assert found[2] == brute_force((y * y).tolist(), counts)
 
 
-@pytest.mark.parametrize("level", ["portable", "avx2", "avx512"])
-def test_vector_instructions_do_not_show(level):
-    compiled = pytest.importorskip("gml.kernel._kernel")
-    before = compiled.instructions()
+def test_vector_instructions_do_not_show(compiled):
     x = np.random.default_rng(3).standard_cauchy(5000)
     first, second = np.array([0], dtype=np.int32), np.array([-1], dtype=np.int32)
-    try:
-        compiled.limit_instructions(level)
-        found = FloatSums(compiled.float_sums([x], first, second, None))
-    finally:
-        compiled.limit_instructions(before)
+    found = FloatSums(compiled.float_sums([x], first, second, None))
     assert found.rounded().tolist() == [brute_force(x.tolist())]
 
 

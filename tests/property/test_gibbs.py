@@ -16,16 +16,6 @@ from gml.model.undirected.terms import Terms
 N_CHAINS = 192
 
 
-@pytest.fixture(params=["portable", "avx2", "avx512"])
-def compiled(request):
-    """The compiled kernel with certain instructions, where the machine has them."""
-    kernel = pytest.importorskip("gml.kernel._kernel")
-    before = kernel.instructions()
-    kernel.limit_instructions(request.param)
-    yield kernel
-    kernel.limit_instructions(before)
-
-
 def random_model(rng, n_levels, n_scopes, most_members):
     """Scopes over variables, and tables whose impossible cells are enormous losses."""
     scopes = []

@@ -9,17 +9,6 @@ from hypothesis import strategies as st
 
 from gml.kernel import reference
 
-INSTRUCTIONS = ["portable", "avx2", "avx512"]
-
-
-@pytest.fixture(params=INSTRUCTIONS)
-def compiled(request):
-    kernel = pytest.importorskip("gml.kernel._kernel")
-    before = kernel.instructions()
-    kernel.limit_instructions(request.param)
-    yield kernel
-    kernel.limit_instructions(before)
-
 
 def points(columns, n, seed=0):
     return np.random.default_rng(seed).normal(size=(columns, n))

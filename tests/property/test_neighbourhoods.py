@@ -10,6 +10,7 @@ import pytest
 from gml.kernel import reference
 from gml.kernel.penalty_paths import PathRule
 from gml.learners.grouped_columns import PredictorTable
+from tests.instructions import INSTRUCTIONS, kernel_with
 from tests.predictor_tables import dependent_labels, plain_minimum
 
 _kernel = pytest.importorskip("gml.kernel._kernel")
@@ -121,14 +122,11 @@ def test_what_does_not_go_together_is_refused(part):
 @pytest.mark.parametrize("levels", LEVELS)
 def test_instructions_make_no_difference(levels):
     dataset = dependent_labels(np.random.default_rng(4), levels, 300)
-    before, found = _kernel.instructions(), []
-    try:
-        for instructions in ("portable", "avx2", "avx512"):
-            _kernel.limit_instructions(instructions)
-            paths = [_kernel.penalty_path(*one, PathRule(9, 2e-2)) for one in regressions(dataset)]
-            found.append([(path.losses.tobytes(), path.norms.tobytes()) for path in paths])
-    finally:
-        _kernel.limit_instructions(before)
+    found = []
+    for instructions in INSTRUCTIONS:
+        with kernel_with(instructions) as kernel:
+            paths = [kernel.penalty_path(*one, PathRule(9, 2e-2)) for one in regressions(dataset)]
+        found.append([(path.losses.tobytes(), path.norms.tobytes()) for path in paths])
     assert found[0] == found[1] == found[2]
 
 

@@ -10,6 +10,7 @@ from gml.kernel import reference
 from gml.kernel.layout import PAIR_BITS
 from gml.model.entropy.pair_margins import PairMargins
 from gml.model.undirected.terms import Terms
+from tests.instructions import INSTRUCTIONS, kernel_with
 
 STATES = 1 << PAIR_BITS
 
@@ -26,19 +27,14 @@ def random_parts(seed, n_blocks, size):
     )
 
 
-@pytest.mark.parametrize("instructions", ["portable", "avx2", "avx512"])
+@pytest.mark.parametrize("instructions", INSTRUCTIONS)
 @pytest.mark.parametrize("size", [0.1, 1.0, 5.0])
 def test_the_kernel_adds_as_its_reference(instructions, size):
-    kernel = pytest.importorskip("gml.kernel._kernel")
     parts = random_parts(7, 3, size)
-    before = kernel.instructions()
-    kernel.limit_instructions("portable")
-    portable = kernel.pair_sums(*parts)
-    kernel.limit_instructions(instructions)
-    try:
+    with kernel_with("portable") as kernel:
+        portable = kernel.pair_sums(*parts)
+    with kernel_with(instructions) as kernel:
         found = kernel.pair_sums(*parts)
-    finally:
-        kernel.limit_instructions(before)
     for one, other in zip(found, portable, strict=True):
         assert np.array_equal(one, other)
     for one, other in zip(found, reference.pair_sums(*parts), strict=True):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gml.kernel import reference
+from tests.instructions import INSTRUCTIONS, kernel_with
 
 
 def problem(seed, size, share):
@@ -24,19 +25,14 @@ def problem(seed, size, share):
     return gradient, covariance, precision, penalties, starts, columns.astype(np.int32)
 
 
-@pytest.mark.parametrize("instructions", ["portable", "avx2", "avx512"])
+@pytest.mark.parametrize("instructions", INSTRUCTIONS)
 @pytest.mark.parametrize(("size", "share"), [(1, 1.0), (5, 0.5), (8, 1.0), (23, 0.3), (40, 0.1)])
 def test_the_kernel_steps_as_its_reference(instructions, size, share):
-    kernel = pytest.importorskip("gml.kernel._kernel")
     parts = problem(size, size, share)
-    before = kernel.instructions()
-    kernel.limit_instructions("portable")
-    portable = kernel.precision_step(*parts, 1e-3, 50)
-    kernel.limit_instructions(instructions)
-    try:
+    with kernel_with("portable") as kernel:
+        portable = kernel.precision_step(*parts, 1e-3, 50)
+    with kernel_with(instructions) as kernel:
         step, sweeps = kernel.precision_step(*parts, 1e-3, 50)
-    finally:
-        kernel.limit_instructions(before)
     assert np.array_equal(step, portable[0])
     assert sweeps == portable[1]
     expected, expected_sweeps = reference.precision_step(*parts, 1e-3, 50)

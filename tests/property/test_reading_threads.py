@@ -31,11 +31,11 @@ from tests.csv_sources import (
     HOSTILE,
     SIZES,
     SPEC,
-    TABLE_CELL,
     Trickle,
     cells_of,
     comparable,
     outcome,
+    tables,
 )
 
 compiled = pytest.importorskip("gml.kernel._kernel")
@@ -69,12 +69,7 @@ def test_hostile_bytes(content, specs, dialect, record_limit, sizes, block, thre
 
 @settings(max_examples=150)
 @given(
-    st.integers(1, 4).flatmap(
-        lambda width: st.tuples(
-            st.lists(st.lists(TABLE_CELL, min_size=width, max_size=width), max_size=40),
-            st.lists(SPEC, min_size=width, max_size=width),
-        )
-    ),
+    tables(4, 40),
     st.sampled_from(["\n", "\r\n", "\r"]),
     st.sampled_from([0, 1]),
     SIZES,

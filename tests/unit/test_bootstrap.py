@@ -12,7 +12,7 @@ import gml
 from gml.data.dataset import Dataset, Variable
 from gml.data.resampling import distinct_codes
 from gml.errors import CannotAnswer
-from gml.learners.bootstrap import distinct_rows
+from gml.learners.bootstrap import sorted_equal_rows
 from gml.learners.pc import pc
 
 
@@ -94,7 +94,7 @@ def test_samples_do_not_see_the_order_of_rows_or_columns(draw):
 
 def test_distinct_rows_are_sorted_and_counted():
     data = some_data(np.random.default_rng(2))
-    rows, counts = distinct_rows(data)
+    rows, counts = sorted_equal_rows(data)
     kinds = [tuple(int(column[i]) for column in data.columns) for i in rows]
     assert kinds == sorted(kinds)
     assert dict(zip(kinds, counts.tolist(), strict=True)) == counted(data)

@@ -375,6 +375,7 @@ def latent(n_items, levels, k, n=500):
         (2, 2, 2, 3),  # of 5
         (3, 2, 2, 7),
         (2, 3, 2, 7),  # of 9: a matrix of rank 2
+        (8, 2, 30, 255),  # of 269, as many as 256 cells tell; some of them barely
     ],
 )
 def test_rank(n_items, levels, k, rank):

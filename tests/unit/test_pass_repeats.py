@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gml.counts import pass_repeats
-from gml.counts.pass_repeats import EqualNumbers, EqualRows, TooMany
+from gml.counts.pass_repeats import TalliedNumbers, TalliedRows, TooMany
 from gml.data.dataset import Dataset, Variable
 from gml.errors import CannotAnswer
 from gml.model.training import training_behind, training_of
@@ -51,7 +51,7 @@ def test_too_many_to_keep(monkeypatch):
         counter.number_values()
 
 
-@pytest.mark.parametrize("work", [EqualRows(1 << 20), EqualNumbers([1], 1 << 20)])
+@pytest.mark.parametrize("work", [TalliedRows(1 << 20), TalliedNumbers([1], 1 << 20)])
 def test_one_part_that_does_not_fit_is_enough(work):
     found = work.of(next(pieces(False)))
     assert not isinstance(found, TooMany)

@@ -336,7 +336,7 @@ class Looks(Deadline):
 
 @pytest.mark.filterwarnings("ignore::gml.errors.GmlWarning")
 def test_however_short_the_time_there_is_a_graph_and_it_says_whether_it_is_complete(monkeypatch):
-    frame = with_gaps(12, 120, 0.25)
+    frame = with_gaps(12, 60, 0.25)
     how = {"numeric": NUMBERS, "missing": "em", "require": [("b", "a")], "max_parents": 2}
     unlimited = gml.ges(frame, **how)
     looks = Looks(10**9)

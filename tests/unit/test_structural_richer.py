@@ -116,7 +116,7 @@ def doubtful():
 def test_doubtful_edges_are_those_that_gain_where_rows_count_more_or_less(doubtful):
     graph, rows, share = doubtful
     edges = SingleEdges(bic, knowledge=Knowledge(), max_parents=None)
-    found = edges.in_doubt(graph, rows, share)
+    found = edges.in_doubt(graph, rows, share).changes
     arcs = {(graph.names[e.source], graph.names[e.target]) for e in graph.edges()}
     gains = {}
     for x, y in itertools.permutations("abcdefg", 2):
@@ -140,11 +140,11 @@ def test_doubtful_edges_are_those_that_gain_where_rows_count_more_or_less(doubtf
 def test_doubtful_edges_keep_to_what_is_known(doubtful):
     graph, rows, share = doubtful
     free = SingleEdges(bic, knowledge=Knowledge(), max_parents=None).in_doubt(graph, rows, share)
-    first = free[0]
+    first = free.changes[0]
     assert first.is_new
     known = Knowledge(forbid=((first.source, first.target),), require=(("a", "b"),))
     bound = SingleEdges(bic, knowledge=known, max_parents=1)
-    found = bound.in_doubt(graph, rows, share)
+    found = bound.in_doubt(graph, rows, share).changes
     assert first not in found and Change("a", "b", False) not in found
     has_parent = {graph.names[e.target] for e in graph.edges()}
     assert not any(change.is_new and change.target in has_parent for change in found)
@@ -153,16 +153,16 @@ def test_doubtful_edges_keep_to_what_is_known(doubtful):
 def test_changes_that_others_made_impossible_are_left_out(doubtful):
     graph, rows, share = doubtful
     edges = SingleEdges(bic, knowledge=Knowledge(), max_parents=2)
-    edges.in_doubt(graph, rows, share)
-    changed = edges.changed(graph, Change("a", "b", False))
+    doubts = edges.in_doubt(graph, rows, share)
+    changed = doubts.changed(graph, Change("a", "b", False))
     assert {(changed.names[e.source], changed.names[e.target]) for e in changed.edges()} == {
         ("c", "b"),
         ("d", "e"),
         ("g", "f"),
     }
-    assert edges.changed(graph, Change("d", "b", True)) is None  # a third parent
-    assert edges.changed(graph, Change("b", "a", True)) is None  # a cycle
-    assert edges.changed(graph, Change("b", "d", True)).n_edges == 5
+    assert doubts.changed(graph, Change("d", "b", True)) is None  # a third parent
+    assert doubts.changed(graph, Change("b", "a", True)) is None  # a cycle
+    assert doubts.changed(graph, Change("b", "d", True)).n_edges == 5
 
 
 def test_richer_rounds_and_single_edges_raise_the_score():
@@ -213,7 +213,9 @@ class Scripted:
 
     # What changes of single edges are asked for.
     def in_doubt(self, graph, rows, share):
-        return [Change("b", "a", True), Change("c", "b", True)]
+        return self
+
+    changes = (Change("b", "a", True), Change("c", "b", True))
 
     def changed(self, graph, change):
         return dag("abc", [(change.source, change.target)])

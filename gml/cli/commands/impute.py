@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,6 +18,7 @@ from gml.errors import UsageError
 
 if TYPE_CHECKING:
     from gml import ReadOptions
+    from gml.verbs.shared.imputation_draws import FilledFiles
 
 _MOST_DRAWS = 10_000
 
@@ -96,54 +97,48 @@ def command(
     Rows are read and written block by block, except that --draws holds the columns of MODEL in
     memory to fit them.
     """
-    from gml.verbs.impute import models_of_draws, require_method, seed_of_draw
-    from gml.verbs.shared.imputed_rows import csv_of_imputed, incomplete_rows, listing_cells
+    from gml.verbs.shared.imputation_draws import fill_files, require_method
     from gml.verbs.shared.model_input import open_directed_model
 
     chosen = require_method(method, draws)
     files = _files(out.path, cells, draws, data)
     source = claim_input(data, "data")
     net = open_directed_model(claim_input(model, "model"), "impute")
-    how: dict[str, Any] = {
-        "missing": missing,
-        "ignore_unknown": ignore_unknown,
-        "reading": reading,
-    }
-    rows = None if draws is None else incomplete_rows(net, source, **how)
-    drawn = models_of_draws(net, rows, draws, seed=seed, threads=threads)
-    for k, (own, (path, listed_at)) in enumerate(zip(drawn, files, strict=True)):
-        with listing_cells(listed_at, safe_csv=out.safe_csv, decimal=reading.decimal) as listed:
-            text = csv_of_imputed(
-                own,
-                source,
-                method=chosen,
-                seed=seed_of_draw(seed, k),
-                safe_csv=out.safe_csv,
-                listed=listed,
-                numbers_of=net,
-                **how,
-            )
-            TableOutput(path, out.safe_csv).write(text)
+    fill_files(
+        net,
+        source,
+        files,
+        lambda path, text: TableOutput(path, out.safe_csv).write(text),
+        method=chosen,
+        draws=draws,
+        seed=seed,
+        reading=reading,
+        threads=threads,
+        safe_csv=out.safe_csv,
+        missing=missing,
+        ignore_unknown=ignore_unknown,
+    )
 
 
 def _files(
     output: str | None, cells: str | None, draws: int | None, data: str
-) -> list[tuple[str | None, str | None]]:
+) -> list[FilledFiles]:
     """Where each filled table goes, and the list of its cells."""
     from gml.atomic import names_file
     from gml.formats.row_files import numbered_path
+    from gml.verbs.shared.imputation_draws import FilledFiles
 
     if cells == "-":
         raise UsageError("--cells needs a file: standard output is for the filled table")
     if draws is None:
-        return [(output, cells)]
+        return [FilledFiles(output, cells)]
     if not names_file(output):
         raise UsageError("--draws writes several files, and so needs -o FILE")
     if data == "-":
         raise UsageError("--draws reads DATA several times, so that it cannot be standard input")
-    found: list[tuple[str | None, str | None]] = []
+    found = []
     for k in range(1, draws + 1):
         own = plan_output(numbered_path(output, k), "-o")
         listed = None if cells is None else plan_output(numbered_path(cells, k), "--cells")
-        found.append((own, listed))
+        found.append(FilledFiles(own, listed))
     return found

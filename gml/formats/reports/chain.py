@@ -10,7 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gml.errors import counted
-from gml.formats.reports.crf import MOST_LINES, path_in_words
+from gml.formats.reports.crf import (
+    MOST_LINES,
+    likelihood_in_words,
+    method_in_words,
+    path_in_words,
+    penalties_in_words,
+)
 from gml.formats.text_room import require_graph_text
 from gml.model.sequences.chain_field import ChainField
 from gml.model.sequences.chain_metrics import ChainMetrics
@@ -46,19 +52,12 @@ def dump_chain_text(net: ChainField) -> str:
 
 def training_in_words(summary: ChainSummary) -> Iterator[tuple[str, str]]:
     """Yield the name of each figure of training, and what is said about it."""
-    ended = "converged" if summary.converged else "did not converge"
-    steps = counted(summary.iterations, "iteration")
-    yield "method", f"conditional likelihood ({summary.algorithm}), {ended} after {steps}"
+    yield "method", method_in_words(summary)
     yield "rows", f"{summary.rows:,} in {summary.sequences:,} sequences"
-    penalties = {"l1": summary.l1, "l2": summary.l2}
-    said = ", ".join(f"{name} {value:g}" for name, value in penalties.items() if value)
-    chosen = f", chosen by {summary.folds} folds" if summary.path else ""
-    yield "penalties", (said or "none") + chosen
+    yield "penalties", penalties_in_words(summary)
     if summary.nonzero < summary.features:
         yield "features", f"{summary.nonzero:,} of {summary.features:,} have a weight other than 0"
-    yield "log-likelihood", f"{summary.log_likelihood:.10g}"
-    if said:
-        yield "less penalties", f"{summary.objective:.10g}"
+    yield from likelihood_in_words(summary)
 
 
 def figure_rows(summary: ChainSummary) -> list[list[str]]:

@@ -61,21 +61,36 @@ def _fit(summary: FieldSummary) -> list[str]:
 
 def fit_in_words(summary: FieldSummary) -> Iterator[tuple[str, str]]:
     """Yield the name of each figure of a fit, and what is said about it."""
-    ended = "converged" if summary.converged else "did not converge"
-    steps = counted(summary.iterations, "iteration")
-    yield "method", f"conditional likelihood ({summary.algorithm}), {ended} after {steps}"
+    yield "method", method_in_words(summary)
     if summary.gradient > _LEAST_GRADIENT:
         yield "largest derivative", _number(summary.gradient)
     rows = row_count(summary.rows)
     yield "rows", f"{rows}, {summary.distinct_inputs:,} different by their inputs"
+    yield "penalties", penalties_in_words(summary)
+    if summary.nonzero < summary.weights:
+        yield "weights", f"{summary.nonzero:,} of {summary.weights:,} are not 0"
+    yield from likelihood_in_words(summary)
+
+
+def method_in_words(summary: FieldSummary | ChainSummary) -> str:
+    """Say what was maximised, and how that ended."""
+    ended = "converged" if summary.converged else "did not converge"
+    steps = counted(summary.iterations, "iteration")
+    return f"conditional likelihood ({summary.algorithm}), {ended} after {steps}"
+
+
+def penalties_in_words(summary: FieldSummary | ChainSummary) -> str:
+    """Say which penalties there are, and what chose them."""
     penalties = {"l1": summary.l1, "l2": summary.l2}
     said = ", ".join(f"{name} {value:g}" for name, value in penalties.items() if value)
     chosen = f", chosen by {summary.folds} folds" if summary.path else ""
-    yield "penalties", (said or "none") + chosen
-    if summary.nonzero < summary.weights:
-        yield "weights", f"{summary.nonzero:,} of {summary.weights:,} are not 0"
+    return (said or "none") + chosen
+
+
+def likelihood_in_words(summary: FieldSummary | ChainSummary) -> Iterator[tuple[str, str]]:
+    """Yield the log-likelihood and, where there are penalties, what is left of it."""
     yield "log-likelihood", f"{summary.log_likelihood:.10g}"
-    if said:
+    if summary.l1 or summary.l2:
         yield "less penalties", f"{summary.objective:.10g}"
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from gml.counts.counter import Counter, TableSet
 from gml.data.dataset import Dataset
-from gml.data.resampling import distinct_codes, distinct_rows, fold_counts
+from gml.data.resampling import distinct_codes, fold_counts, sorted_equal_rows
 from gml.data.row_groups import configurations_at
 from gml.model.conditional.terms import FieldTerms, Scope, Table, Vector
 from gml.name_order import NameOrder
@@ -55,7 +55,7 @@ class FieldRows:
         columns = [*terms.targets, *terms.inputs]
         used = data.select([variable.name for variable in columns])
         require_memory(16 * used.n_rows * len(columns), None, "the distinct rows")
-        rows, counts = distinct_rows(used)
+        rows, counts = sorted_equal_rows(used)
         codes = np.empty((len(rows), len(columns)), dtype=np.int64)
         for k, column in enumerate(used.columns):
             codes[:, k] = column[rows]

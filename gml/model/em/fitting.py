@@ -16,8 +16,7 @@ from gml.graph.graph import Graph
 from gml.model.em.em_report import EmFit, EmReport, EmSettings
 from gml.model.em.number_fitting import fit_numbers
 from gml.model.em.table_fitting import fit_tables
-from gml.model.fit import require_choices
-from gml.model.regression_prior import PRIOR_ROWS, RegressionPrior
+from gml.model.fit_priors import FitPriors
 
 __all__ = ["EmFit", "EmReport", "EmSettings", "fit_em"]
 
@@ -27,11 +26,11 @@ def fit_em(
     rows: Dataset,
     *,
     hidden: Mapping[str, int] | None = None,
-    method: str = "mle",
-    prior: str = "bdeu",
-    ess: float = 1.0,
-    number_prior: str = "pooled",
-    prior_rows: float = PRIOR_ROWS,
+    method: str = FitPriors.method,
+    prior: str = FitPriors.prior,
+    ess: float = FitPriors.ess,
+    number_prior: str = FitPriors.number_prior,
+    prior_rows: float = FitPriors.prior_rows,
     intervals: float | None = None,
     settings: EmSettings | None = None,
     max_memory: int | None = None,
@@ -50,7 +49,8 @@ def fit_em(
     >>> found.net.cpt("lung").table.round(4).tolist(), found.report.steps
     ([[0.9896, 0.0104], [0.9076, 0.0924]], 1)
     """
-    require_choices(graph, method, prior, ess)
+    priors = FitPriors(method, prior, ess, number_prior, prior_rows)
+    priors.require_fitting(graph)
     if intervals is not None and not 0 < intervals < 1:
         raise UsageError(f"{parameter('intervals')} must be between 0 and 1, not {intervals}")
     unseen = dict(hidden or {})
@@ -62,7 +62,7 @@ def fit_em(
             graph,
             rows,
             hidden=unseen,
-            alpha=None if method == "mle" else (prior, ess),
+            alpha=priors.of_tables,
             intervals=intervals,
             settings=chosen,
             max_memory=max_memory,
@@ -72,8 +72,8 @@ def fit_em(
         graph,
         rows,
         hidden=unseen,
-        alpha=None if method == "mle" else (prior, ess),
-        regression_prior=None if method == "mle" else RegressionPrior(number_prior, prior_rows),
+        alpha=priors.of_tables,
+        regression_prior=priors.of_regressions,
         settings=chosen,
         intervals=intervals,
         max_memory=max_memory,

@@ -20,12 +20,13 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.data.name_keys import keys_of_names
 from gml.kernel.family_layout import FamilyLayout, MissingParts
 from gml.kernel.reference.expectation import posteriors
 from gml.model.em.information import free_directions
+from gml.model.em.score_rank import ScoreRank
 from gml.model.em.table_layout import TableLayout, Vector
 from gml.model.em.table_problem import TableProblem
-from gml.model.sample import keys_of_names
 from gml.resources import budget_in_force
 from gml.stopping import check_stopped
 
@@ -36,9 +37,6 @@ MOST_SHAPES = 200
 # Numbers that exist at once, in a few copies.
 _BLOCK = 1 << 20
 _LEAST_DRAWS = 256
-_NOTHING = 1e-11
-# Of a sum of squares whose terms cancel, so much is left by rounding.
-_ROUNDING = 1e-24
 
 
 def model_rank(problem: TableProblem, budget: int | None = None) -> int | None:
@@ -56,11 +54,11 @@ def model_rank(problem: TableProblem, budget: int | None = None) -> int | None:
     free = sum((layout.sizes[node] - 1) * len(_rows(layout, node)) for node in untold)
     if free == 0:
         return total
-    if free > MOST_DIRECTIONS or 8 * (5 * free * free + 4 * _BLOCK) > budget_in_force(budget):
+    if free > MOST_DIRECTIONS or 8 * (8 * free * free + 4 * _BLOCK) > budget_in_force(budget):
         return None
     tables = _drawn_tables(layout)
     cells, turn = _turn(layout, tables, untold, free)
-    gram, sizes = np.zeros((free, free)), np.zeros(free)
+    told = ScoreRank(free)
     lengths = turn**2
     parts = problem.parts.small
     rng = np.random.default_rng(keys_of_names(layout.names, 0, "rank of the model").reshape(-1))
@@ -70,10 +68,8 @@ def model_rank(problem: TableProblem, budget: int | None = None) -> int | None:
         one = _with_values(layout.kernel, parts, shape, max(_LEAST_DRAWS, 4 * free), rng)
         for scores in _scores(layout.kernel, one, tables, cells):
             check_stopped()
-            turned = scores @ turn
-            gram += turned.T @ turned
-            sizes += (scores**2).sum(axis=0) @ lengths
-        rank = _rank(gram, sizes)
+            told.add(scores @ turn, (scores**2).sum(axis=0) @ lengths)
+        rank = told.found()
         if rank == free:
             return total
     # What was left out might tell more.
@@ -193,14 +189,3 @@ def _one_shape(
         np.ones(n, dtype=np.int64),
         np.zeros(n, dtype=np.int64),
     )
-
-
-def _rank(gram: Vector, sizes: Vector) -> int:
-    """The rank of a matrix of sums; `sizes` are what its diagonal would be if nothing cancelled."""
-    told = np.diag(gram) > _ROUNDING * sizes
-    if not told.any():
-        return 0
-    gram = gram[np.ix_(told, told)]
-    scale = np.sqrt(np.diag(gram))
-    shares = np.linalg.eigvalsh(gram / np.outer(scale, scale))
-    return int((shares > _NOTHING * max(1.0, float(shares[-1]))).sum())

@@ -17,14 +17,13 @@ from gml.data.dataset import Dataset
 from gml.graph.graph import Graph
 from gml.kernel.blas import one_blas_thread
 from gml.model.bayesnet import CPT, BayesNet, ConditionalGaussian, LinearGaussian
-from gml.model.configurations import turned_rows
 from gml.model.em.boundary import off_boundary, where_expected
 from gml.model.em.climbing import climb
 from gml.model.em.number_families import Families, Parameters, Regressions
 from gml.model.em.number_fitting import number_problem
 from gml.model.em.number_intervals import zero_slopes
 from gml.model.em.number_maximum import NumberProblem
-from gml.model.em.number_network import parameters_of
+from gml.model.em.number_network import configurations, parameters_of, tables_of
 from gml.model.em.number_rows import NumberRows
 from gml.model.network import Cpd
 from gml.progress import Deadline
@@ -68,9 +67,8 @@ def number_slopes(
     for variable, family, own in zip(
         families.label_variables, families.labels, slopes, strict=True
     ):
-        parents = [families.label_variables[k] for k in family.labels]
-        order = [parents.index(one) for one in net.cpt(variable.name).parents]
-        found[variable.name] = own[turned_rows(parents, order)]
+        parents = net.cpt(variable.name).parents
+        found[variable.name] = own[configurations(families, family, parents)]
     return found
 
 
@@ -110,12 +108,7 @@ class _Figures:
             terms[rows, 0] = (own[:, 0] + own[:, 1:] @ shifts - shift) / unit
             log_sd[rows] = np.log(figures[:, -1] / unit)
             regressions.append(Regressions(terms, log_sd))
-        tables = []
-        for variable in self._families.label_variables:
-            cpt = self._net.cpt(variable.name)
-            table = np.empty_like(cpt.table)
-            table[self._places(cpt)[0]] = off_boundary(cpt.table)
-            tables.append(table)
+        tables = map(off_boundary, tables_of(self._net, self._families))
         return Parameters(tuple(regressions), tuple(tables))
 
     def of(self, problem: NumberProblem, vector: Array) -> list[Array]:
@@ -148,16 +141,10 @@ class _Figures:
     def _places(self, cpd: Cpd) -> tuple[list[int], list[int]]:
         """Where the configurations and the terms of a node stand among the parameters."""
         labels = [p for p in cpd.parents if not p.is_continuous]
-        is_label = isinstance(cpd, CPT)
-        family = (
-            self._families.labels[self._labels[cpd.variable.name]]
-            if is_label
-            else self._families.numbers[self._numbers[cpd.variable.name]]
-        )
-        own = [self._families.label_variables[k] for k in family.labels]
-        rows = turned_rows(own, [own.index(one) for one in labels])
-        if is_label:
-            return rows, []
-        members = self._families.numbers[self._numbers[cpd.variable.name]].numbers
-        numbers = [p for p in cpd.parents if p.is_continuous]
-        return rows, [0, *(1 + members.index(self._numbers[p.name]) for p in numbers)]
+        if isinstance(cpd, CPT):
+            table = self._families.labels[self._labels[cpd.variable.name]]
+            return configurations(self._families, table, labels), []
+        family = self._families.numbers[self._numbers[cpd.variable.name]]
+        numbers = [self._numbers[p.name] for p in cpd.parents if p.is_continuous]
+        columns = [0, *(1 + family.numbers.index(k) for k in numbers)]
+        return configurations(self._families, family, labels), columns

@@ -27,7 +27,7 @@ from gml.model.em.number_maximum import Fixed, NumberProblem, Priors, added_rows
 from gml.model.em.number_network import in_units, network, numbered, parameters_of, with_intervals
 from gml.model.em.number_rows import MISSING, NumberRows, number_rows
 from gml.model.em.number_starts import available_estimate, pooled_regressions, starts
-from gml.model.fit import prior_count
+from gml.model.fit_priors import prior_count
 from gml.model.regression_prior import RegressionPrior
 from gml.progress import Deadline
 from gml.resources import available_threads, require_memory

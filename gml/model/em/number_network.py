@@ -17,7 +17,14 @@ from gml.graph.graph import Graph
 from gml.model.bayesnet import CPT, BayesNet, ConditionalGaussian, LinearGaussian
 from gml.model.configurations import turned_rows
 from gml.model.em.hidden_labels import order_of_levels
-from gml.model.em.number_families import Families, Parameters, Regressions, Statistics
+from gml.model.em.number_families import (
+    Families,
+    LabelFamily,
+    NumberFamily,
+    Parameters,
+    Regressions,
+    Statistics,
+)
 from gml.model.em.number_intervals import Intervals
 from gml.model.em.number_rows import NumberRows
 from gml.model.network import Cpd, Network
@@ -101,7 +108,7 @@ def network(
         labels = [v for v in given if not v.is_continuous]
         if name in label_place:
             j = label_place[name]
-            rows = _turned(families.label_variables, families.labels[j].labels, labels)
+            rows = configurations(families, families.labels[j], labels)
             seen = None
             if hidden.isdisjoint((j, *families.labels[j].labels)):
                 seen = available.counts[j][rows]
@@ -118,7 +125,7 @@ def network(
             continue
         j = number_place[name]
         family = families.numbers[j]
-        rows = _turned(families.label_variables, family.labels, labels)
+        rows = configurations(families, family, labels)
         numbers = tuple(v for v in given if v.is_continuous)
         slopes = [1 + family.numbers.index(number_place[v.name]) for v in numbers]
         lines = tuple(
@@ -163,7 +170,7 @@ def parameters_of(net: Network, families: Families, data: NumberRows) -> Paramet
     for variable, family in zip(families.number_variables, families.numbers, strict=True):
         cpd = net.cpd(variable.name)
         assert not isinstance(cpd, CPT)
-        rows = _turned(families.label_variables, family.labels, cpd.label_parents)
+        rows = configurations(families, family, cpd.label_parents)
         order = np.argsort([place[parent.name] for parent in cpd.number_parents])
         scale, shift = data.scales[family.child], data.shifts[family.child]
         shifts = np.array([data.shifts[k] for k in family.numbers])
@@ -175,14 +182,27 @@ def parameters_of(net: Network, families: Families, data: NumberRows) -> Paramet
             terms[row, 1:] = slopes * (scales / scale)
             log_sd[row] = math.log(line.sd) - math.log(scale)
         regressions.append(Regressions(terms, log_sd))
+    return Parameters(tuple(regressions), tables_of(net, families))
+
+
+def tables_of(net: Network, families: Families) -> tuple[Array, ...]:
+    """The tables of a network, configurations in the order of families."""
     tables = []
     for variable, label in zip(families.label_variables, families.labels, strict=True):
         cpd = net.cpd(variable.name)
         assert isinstance(cpd, CPT)
         table = np.empty_like(cpd.table)
-        table[_turned(families.label_variables, label.labels, cpd.parents)] = cpd.table
+        table[configurations(families, label, cpd.parents)] = cpd.table
         tables.append(table)
-    return Parameters(tuple(regressions), tuple(tables))
+    return tuple(tables)
+
+
+def configurations(
+    families: Families, family: NumberFamily | LabelFamily, wanted: Sequence[Variable]
+) -> list[int]:
+    """Which configuration of a family is which of labels in the order that is wanted."""
+    own = [families.label_variables[k] for k in family.labels]
+    return turned_rows(own, [own.index(one) for one in wanted])
 
 
 def _with_lines(
@@ -209,7 +229,7 @@ def with_intervals(net: BayesNet, families: Families, bounds: Intervals) -> Baye
     def line(one: LinearGaussian, config: int) -> LinearGaussian:
         j = number_place[one.variable.name]
         labels = [p for p in net.cpd(one.variable.name).parents if not p.is_continuous]
-        row = _turned(families.label_variables, families.numbers[j].labels, labels)[config]
+        row = configurations(families, families.numbers[j], labels)[config]
         own = bounds.regressions[j][row]
         if np.isnan(own).any():
             return one
@@ -221,21 +241,13 @@ def with_intervals(net: BayesNet, families: Families, bounds: Intervals) -> Baye
     for cpd in _with_lines(net, line).cpds:
         if isinstance(cpd, CPT):
             j = label_place[cpd.variable.name]
-            rows = _turned(families.label_variables, families.labels[j].labels, cpd.parents)
+            rows = configurations(families, families.labels[j], cpd.parents)
             own = bounds.tables[j][rows]
             # Where no row is expected, any probability may be.
             cpds.append(replace(cpd, intervals=np.where(np.isnan(own), [0.0, 1.0], own)))
         else:
             cpds.append(cpd)
     return replace(net, cpds=tuple(cpds))
-
-
-def _turned(
-    variables: Sequence[Variable], labels: Sequence[int], wanted: Sequence[Variable]
-) -> list[int]:
-    """The configurations in the order that they have with labels as wanted."""
-    own = [variables[k] for k in labels]
-    return turned_rows(own, [own.index(one) for one in wanted])
 
 
 def _rows(n: float, unit: float) -> int | float | None:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.independence.seeding import test_key
+from gml.data.name_keys import joint_key
 from gml.model.conditional_fit import SPARE_ROWS
 from gml.model.em.number_expectations import available_sums, family_sums
 from gml.model.em.number_families import Families, NumberFamily, Parameters, Regressions
@@ -102,7 +102,7 @@ class _Draw:
         self._prototypes = {k: self._chosen(k) for k in sorted(rows.hidden)}
 
     def _stream(self, name: str) -> np.random.Generator:
-        return np.random.default_rng(test_key(self._seed, [name, str(self._number)]))
+        return np.random.default_rng(joint_key([name, str(self._number)], self._seed))
 
     def _chosen(self, hidden: int) -> NDArray[np.int64]:
         """A row for each level of a hidden node, different ones as far as there are."""

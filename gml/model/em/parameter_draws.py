@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from gml.data.dataset import Dataset
 from gml.data.resampling import bootstrap_samples
-from gml.data.row_groups import distinct_rows
+from gml.data.row_groups import joined_rows
 from gml.errors import CannotAnswer, DataError, agreeing, counted, listing, parameter
 from gml.model.bayesnet import BayesNet
 from gml.model.conditional_fit import NoEstimate
@@ -55,7 +55,7 @@ def parameter_draws(
     used = rows.select([name for name in net.names if name not in hidden])
     if not any(variable.is_continuous for variable in used.variables):
         # To sort all rows would take several times the memory of their codes.
-        used = distinct_rows(used)
+        used = joined_rows(used)
     settings = EmSettings(restarts=_STARTS if hidden else 1, seed=seed)
     found, failed = 0, 0
     for sample in bootstrap_samples(used, _SAMPLES_PER_DRAW * n_draws, seed=seed):

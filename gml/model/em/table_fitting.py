@@ -22,7 +22,7 @@ from gml.model.em.open_parts import open_parts
 from gml.model.em.table_layout import TableLayout, Vector, layout_of, table_vector
 from gml.model.em.table_problem import TableProblem, wholly_missing
 from gml.model.em.table_starts import starts
-from gml.model.fit import prior_count
+from gml.model.fit_priors import prior_count
 from gml.resources import available_threads, budget_in_force
 
 

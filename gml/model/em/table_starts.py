@@ -14,9 +14,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from gml.data.name_keys import keys_of_names
 from gml.model.em.table_layout import Vector
 from gml.model.em.table_problem import TableProblem
-from gml.model.sample import keys_of_names
 
 _LEAST = 1e-6
 

@@ -34,6 +34,7 @@ from gml.model.entropy.interior import MOST_MULTIPLIERS, settled
 from gml.model.entropy.polytope import Polytope
 from gml.model.entropy.prices import NONE_UNPRICED, Unpriced, is_open, unpriced_features
 from gml.model.entropy.problem import Problem
+from gml.model.undirected.closed_form import closed_form
 from gml.model.undirected.exact.clique_margins import NothingLeft
 from gml.model.undirected.first_order import minimise
 from gml.model.undirected.fitting import TOLERANCE, OutOfTime, Support
@@ -174,7 +175,9 @@ def _descended(
     dual = TreeDual(problem, supports, without_room=without_room, deadline=deadline)
     start = np.zeros(dual.size)
     if _has_closed_form(problem):
-        start[: dual.n_terms] = _closed_form(problem)[dual.used]
+        tables = closed_form(problem.terms, problem.observed())
+        vector = problem.coefficients.vector(terms_of_tables(problem.terms, tables))
+        start[: dual.n_terms] = vector[dual.used]
         if not problem.features:
             point = dual.at(start)
             if dual.distance(point) <= TOLERANCE:
@@ -209,21 +212,6 @@ def _l_bfgs(dual: TreeDual, start: Vector, deadline: Deadline) -> Descent:
 
 def _has_closed_form(problem: Problem) -> bool:
     return bool(problem.margins) and not problem.reference and problem.terms.is_decomposable
-
-
-def _closed_form(problem: Problem) -> Vector:
-    """Coefficients of ln of each margin, less that of its separator; 0 where it is 0."""
-    sequence = problem.terms.perfect_sequence
-    assert sequence is not None
-    margins = dict(zip(problem.terms.generators, problem.observed(), strict=True))
-    tables = {}
-    for clique, separator in zip(sequence.cliques, sequence.separators, strict=True):
-        margin = margins[clique]
-        others = tuple(axis for axis, k in enumerate(clique) if k not in separator)
-        shared = margin.sum(axis=others, keepdims=True)
-        ratio = np.divide(margin, shared, out=np.ones_like(margin), where=margin > 0)
-        tables[clique] = np.log(ratio)
-    return problem.coefficients.vector(terms_of_tables(problem.terms, tables))
 
 
 def _shrunk(dual: TreeDual, point: Point) -> list[NDArray[np.bool_]]:

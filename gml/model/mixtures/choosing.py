@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.data.name_keys import joint_key
 from gml.data.resampling import fold_counts, require_splittable
 from gml.kernel.processes import in_processes_if_long
 from gml.model.mixtures.covariances import MODELS, CovarianceModel
@@ -31,7 +32,6 @@ from gml.model.mixtures.fitting import (
 from gml.model.mixtures.parameters import MixtureParameters
 from gml.model.mixtures.problem import MixtureProblem
 from gml.model.mixtures.rows import MixtureRows
-from gml.model.mixtures.starts import seed_of
 from gml.progress import reporter
 from gml.resources import require_memory
 
@@ -117,7 +117,7 @@ def _best(fits: Sequence[MixtureFit], criterion: str) -> MixtureFit | None:
 
 def _parts(rows: MixtureRows, folds: int, seed: int) -> list[Vector]:
     """The weights of distinct rows in each fold."""
-    key = seed_of(rows, seed, folds)
+    key = joint_key(rows.names, seed, folds)
     require_memory(8 * folds * len(rows.weights), None, f"{folds} folds")
     units = np.rint(rows.weights).astype(np.int64)
     if (units == rows.weights).all():

@@ -60,10 +60,7 @@ class DiagonalDensities:
 
     def log_densities(self, z: Vector) -> Vector:
         """Return ln of the densities: classes × rows."""
-        squares: Vector = np.einsum("knd,knd->kn", z, z)
-        squares *= -0.5
-        squares += self._constants[:, None]
-        return squares
+        return _log_densities(z, self._constants)
 
     def moments(self, z: Vector, shares: Vector) -> Moments:
         """Return moments of z, with shares of rows in classes: classes × rows."""
@@ -154,10 +151,7 @@ class FullDensities:
 
     def log_densities(self, z: Vector) -> Vector:
         """Return ln of the densities: classes × rows."""
-        squares: Vector = np.einsum("knd,knd->kn", z, z)
-        squares *= -0.5
-        squares += self._constants[:, None]
-        return squares
+        return _log_densities(z, self._constants)
 
     def moments(self, z: Vector, shares: Vector) -> Moments:
         """Return moments of z, with shares of rows in classes: classes × rows."""
@@ -189,3 +183,11 @@ def densities_of(
         return MaskedDensities(means, variances)
     is_wide = float(variances.min(initial=np.inf)) >= _LEAST_WIDE
     return (WideDiagonalDensities if is_wide else DiagonalDensities)(means, variances, observed)
+
+
+def _log_densities(z: Vector, constants: Vector) -> Vector:
+    """ln of the densities of z, with what each class has at 0."""
+    squares: Vector = np.einsum("knd,knd->kn", z, z)
+    squares *= -0.5
+    squares += constants[:, None]
+    return squares

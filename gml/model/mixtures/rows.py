@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import Dataset, Variable, code_type, missing_mask
-from gml.data.row_groups import comparable, distinct_rows, row_parts
+from gml.data.row_groups import comparable, joined_rows, row_parts
 from gml.kernel.label_groups import LabelGroups, grouped
 from gml.name_order import NameOrder
 from gml.resources import require_memory
@@ -79,6 +79,11 @@ class MixtureRows:
     centre: Vector
     scale: Vector
     blocks: tuple[Block, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of labels, then of numbers."""
+        return [variable.name for variable in (*self.labels, *self.numbers)]
 
     @property
     def n(self) -> float:
@@ -196,7 +201,7 @@ def mixture_rows(table: Dataset) -> MixtureRows:
     labels = [j for j in order if not table.variables[j].is_continuous]
     numbers = [j for j in order if table.variables[j].is_continuous]
     if not numbers:
-        table = distinct_rows(table)
+        table = joined_rows(table)
     n_bytes = table.n_rows * (10 * len(numbers) + 2 * len(labels) + 40)
     require_memory(n_bytes, None, "the rows of a mixture, put in order,")
     places = _order(table, [*labels, *numbers])

@@ -13,12 +13,12 @@ the names of the columns and the number of classes; rows stand in an order of th
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.data.name_keys import joint_key
 from gml.model.mixtures.covariances import CovarianceModel
 from gml.model.mixtures.parameters import MixtureParameters
 from gml.model.mixtures.rows import MixtureRows
@@ -37,16 +37,8 @@ def starts(
     """Yield the parameters that climbs begin with."""
     margins = _margins(rows)
     for number in range(count):
-        rng = np.random.default_rng(seed_of(rows, seed, n_classes, number))
+        rng = np.random.default_rng(joint_key(rows.names, seed, n_classes, number))
         yield _start(rows, n_classes, model, margins, rng).vector()
-
-
-def seed_of(rows: MixtureRows, seed: int, *numbers: int) -> list[int]:
-    """A seed that depends on the names of columns, on a seed and on some numbers."""
-    names = [variable.name for variable in (*rows.labels, *rows.numbers)]
-    parts = [str(seed), *map(str, numbers), *(f"{len(name)}:{name}" for name in names)]
-    digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).digest()
-    return [int.from_bytes(digest[k : k + 8], "little") for k in (0, 8)]
 
 
 def _margins(rows: MixtureRows) -> Vector:

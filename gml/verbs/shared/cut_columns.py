@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.discretize import cuts_of_levels
+from gml.data.name_keys import keys_of_names
 from gml.errors import listing, parameter
 from gml.kernel.reference.random import random_uniform
 from gml.model.bayesnet import BayesNet
 from gml.model.interval_numbers import IntervalNumbers
-from gml.model.sample import keys_of_names
 from gml.progress import reporter
 
 

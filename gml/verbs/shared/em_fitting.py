@@ -19,7 +19,7 @@ from gml.model.em.available_lines import with_available_lines
 from gml.model.em.bootstrap import with_bootstrap_intervals
 from gml.model.em.fitting import EmReport, fit_em
 from gml.model.fit import fit
-from gml.model.regression_prior import PRIOR_ROWS, RegressionPrior
+from gml.model.fit_priors import FitPriors
 from gml.progress import reporter
 from gml.verbs.shared.em_report import AT_RANDOM, tell_assumption, tell_report, written
 from gml.verbs.shared.em_request import EmRequest
@@ -80,17 +80,14 @@ class Incomplete:
         self, fitted: EmFitted, dag: Graph, level: float, samples: int, how: Mapping[str, Any]
     ) -> EmFitted:
         settings = self.request.settings
-        is_bayes = how.get("method") == "bayes"
-        numbers = RegressionPrior(
-            how.get("number_prior", "pooled"), how.get("prior_rows", PRIOR_ROWS)
-        )
+        priors = FitPriors(**how)
         net, drawn = with_bootstrap_intervals(
             fitted.net,
             dag,
             self.rows,
             hidden=self.hidden,
-            alpha=(how.get("prior", "bdeu"), how.get("ess", 1.0)) if is_bayes else None,
-            regression_prior=numbers if is_bayes else None,
+            alpha=priors.of_tables,
+            regression_prior=priors.of_regressions,
             level=level,
             samples=samples,
             seed=settings.seed,

@@ -17,7 +17,7 @@ import numpy as np
 from gml.counts.counter import Counter
 from gml.data.dataset import Dataset, empty_rows, missing_mask
 from gml.data.options import EM
-from gml.data.row_groups import distinct_rows
+from gml.data.row_groups import joined_rows
 from gml.errors import (
     CannotAnswer,
     DataError,
@@ -179,7 +179,7 @@ def observing(rows: Dataset, *, weighed: bool = False) -> Dataset:
         left = counted(rows.in_rows(left_out), "row")
         reporter().tell(f"{left} without any value in the columns used left out")
     if not any(variable.is_continuous for variable in rows.variables):
-        fewer = distinct_rows(rows)
+        fewer = joined_rows(rows)
         if _TIMES_FEWER * fewer.n_rows <= rows.n_rows:
             rows, empty = fewer, empty_rows(fewer.columns)
     elif weighed:

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
+from gml.data.name_keys import keys_of_names
 from gml.errors import require_whole
 from gml.kernel.gibbs_plan import GROUP, GibbsPlan, ScopeLayout
 from gml.kernel.pool import in_order
-from gml.model.sample import keys_of_names
 from gml.model.undirected.terms import Scope, Terms
 from gml.resources import available_threads, require_memory
 

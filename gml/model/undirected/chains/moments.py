@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.counts.counter import Counter
-from gml.data.resampling import distinct_cells
+from gml.data.resampling import sorted_equal_cells
 from gml.model.undirected.coefficients import Coefficients, Vector, level_contrasts
 from gml.model.undirected.pseudo.rows import PairLayout
 from gml.model.undirected.terms import Terms
@@ -77,7 +77,7 @@ class RowSource:
 
     def __init__(self, counter: Counter, terms: Terms, seed: int) -> None:
         chosen = counter.require_rows("contrastive divergence").select(terms.names)
-        firsts, counts = distinct_cells(chosen.columns, chosen.weights)
+        firsts, counts = sorted_equal_cells(chosen.columns, chosen.weights)
         self._codes = np.array([column[firsts] for column in chosen.columns])
         missing = np.array(
             [column > size - 1 for column, size in zip(self._codes, terms.sizes, strict=True)]

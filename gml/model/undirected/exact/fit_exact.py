@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from gml.counts.counter import Counter
 from gml.errors import UsageError, parameter, require_one_of
+from gml.model.undirected.closed_form import closed_form
 from gml.model.undirected.exact.clique_margins import CliqueMargins
 from gml.model.undirected.exact.moment_matching import MomentMatching, Point
 from gml.model.undirected.exact.proportional_fitting import proportional_fitting
@@ -97,7 +98,9 @@ def fit_exact(
         algorithm = L_BFGS
     if algorithm in (CLOSED_FORM, IPF):
         if algorithm == CLOSED_FORM:
-            tables, iterations, converged = _closed_form(observed), 0, True
+            found = closed_form(observed.terms, observed.margins)
+            tables = [found[scope] for scope in observed.terms.generators]
+            iterations, converged = 0, True
         else:
             tables, iterations, converged = proportional_fitting(problem, deadline)
         by_scope = dict(zip(terms.generators, tables, strict=True))
@@ -217,18 +220,3 @@ def _largest(cliques: Sequence[Scope]) -> tuple[Scope, ...]:
         if not any({*clique} <= other for other in found):
             found.append({*clique})
     return tuple(sorted(tuple(sorted(clique)) for clique in found))
-
-
-def _closed_form(observed: Observed) -> list[Table]:
-    """Log-potentials: ln of each clique's margin, less that of its separator; 0 where it is 0."""
-    sequence = observed.terms.perfect_sequence
-    assert sequence is not None
-    margins = dict(zip(observed.terms.generators, observed.margins, strict=True))
-    tables = {}
-    for clique, separator in zip(sequence.cliques, sequence.separators, strict=True):
-        margin = margins[clique]
-        others = tuple(axis for axis, k in enumerate(clique) if k not in separator)
-        shared = margin.sum(axis=others, keepdims=True)
-        ratio = np.divide(margin, shared, out=np.ones_like(margin), where=margin > 0)
-        tables[clique] = np.log(ratio)
-    return [tables[scope] for scope in observed.terms.generators]

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import Dataset
-from gml.data.resampling import distinct_cells
+from gml.data.resampling import sorted_equal_cells
 from gml.kernel.blas import one_blas_thread
 from gml.kernel.pool import in_order
 from gml.model.undirected.coefficients import Coefficients, Vector, level_contrasts
@@ -371,7 +371,7 @@ def _distinct(
     """The distinct rows in the order of the matrices, and how often they occur."""
     chosen = dataset.select(terms.names)
     require_memory(6 * dataset.n_rows * len(terms.names), max_memory, "the rows in memory")
-    firsts, counts = distinct_cells(chosen.columns, chosen.weights)
+    firsts, counts = sorted_equal_cells(chosen.columns, chosen.weights)
     narrow = np.uint8 if max(terms.sizes) <= 256 else np.uint16
     codes = np.empty((len(firsts), len(order)), dtype=narrow)
     for at, k in enumerate(order):
