@@ -21,9 +21,9 @@ from gml.kernel.layout import FLOAT_LIMBS, FLOAT_SUM_WORDS
 Vector = NDArray[np.float64]
 
 _LIMB_BITS = 32
-_LOW = (1 << _LIMB_BITS) - 1
-# One in units of the least double.
-_LEAST = 1 << 1074
+_HALF = 1 << (_LIMB_BITS - 1)
+# The least double is 2 to the power of minus this.
+_LEAST_POWER = 1074
 
 
 @dataclass(frozen=True)
@@ -84,27 +84,38 @@ class FloatSums:
         """The sums over the rows of both."""
         return FloatSums(self.words + other.words)
 
-    def rounded(self) -> Vector:
-        """Each sum, rounded to the nearest double."""
-        return np.array([_rounded(words) for words in self.words], dtype=np.float64)
+    def rounded(self, times: int = 1) -> Vector:
+        """Each sum, or a part of it where all rows came several times, as the nearest double."""
+        limbs = self.words[:, :FLOAT_LIMBS].copy()
+        # Limbs of sums that were added up reach into the next ones, and those of sums below 0 are
+        # full up to the last: with a sign each, few differ from 0.
+        beyond = (limbs[:, :-1] + _HALF) >> _LIMB_BITS
+        limbs[:, :-1] -= beyond << _LIMB_BITS
+        limbs[:, 1:] += beyond
+        used = np.flatnonzero(limbs.any(axis=0))
+        first, last = (int(used[0]), int(used[-1]) + 1) if len(used) else (0, 0)
+        # The unit of what is left of a sum is 2 to the power of this.
+        power = _LIMB_BITS * first - _LEAST_POWER
+        rows = limbs[:, first:last][:, ::-1].tolist()
+        found = [_rounded(row, power, times) for row in rows]
+        for k in np.flatnonzero(self.words[:, FLOAT_LIMBS:].any(axis=1)).tolist():
+            found[k] = _without_value(*self.words[k, FLOAT_LIMBS:].tolist())
+        return np.array(found, dtype=np.float64)
 
 
-def _rounded(words: NDArray[np.int64]) -> float:
-    above, below, undefined = words[FLOAT_LIMBS:].tolist()
-    if undefined or (above and below):
-        return math.nan
-    if above or below:
-        return math.inf if above else -math.inf
-    limbs = words[:FLOAT_LIMBS]
-    # Limbs of sums that were added up reach into the next ones.
-    total = _whole(limbs & _LOW) + (_whole(limbs >> _LIMB_BITS) << _LIMB_BITS)
+def _rounded(limbs: Sequence[int], power: int, times: int) -> float:
+    """The sum that limbs, the highest first, are in units of a power of 2."""
+    total = 0
+    for limb in limbs:
+        total = (total << _LIMB_BITS) + limb
     try:
-        return total / _LEAST
+        return (total << power) / times if power > 0 else total / (times << -power)
     except OverflowError:
         return math.inf if total > 0 else -math.inf
 
 
-def _whole(limbs: NDArray[np.int64]) -> int:
-    """The integer with these limbs, all but the last below 2^32 and not below 0."""
-    low = int.from_bytes(limbs[:-1].astype("<u4").tobytes(), "little")
-    return low + (int(limbs[-1]) << _LIMB_BITS * (len(limbs) - 1))
+def _without_value(above: int, below: int, undefined: int) -> float:
+    """A sum with terms that are ∞, −∞ and NaN."""
+    if undefined or (above and below):
+        return math.nan
+    return math.inf if above else -math.inf

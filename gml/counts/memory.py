@@ -118,6 +118,11 @@ class MemoryCounter(Counter):
         """The most bytes that a table may take."""
         return self._budget
 
+    @property
+    def threads(self) -> int:
+        """How many threads may count."""
+        return self._threads
+
     def rows(self) -> Dataset:
         """Return the rows that are counted."""
         return self._dataset

@@ -19,7 +19,7 @@ from gml.counts.residuals import Residuals, residuals_from_moments, split_parent
 from gml.data.alignment import Recoding, joins_levels
 from gml.data.column_kinds import require_kinds, require_labels
 from gml.data.dataset import Dataset, Variable
-from gml.data.number_summary import NumberValues
+from gml.data.number_summary import Numbers
 from gml.errors import CannotAnswer, UsageError, listing
 from gml.name_order import NameOrder
 from gml.parameters import NUMBERS
@@ -70,7 +70,7 @@ class NumberQuestions(ABC):
         """The same of rows as they were read, before numbers were cut; None if none were."""
         return None
 
-    def number_values(self, names: Sequence[str] | None = None) -> dict[str, NumberValues]:
+    def number_values(self, names: Sequence[str] | None = None) -> Mapping[str, Numbers]:
         """The values of columns that hold numbers, or held some before they were cut."""
         return {}
 
@@ -165,7 +165,7 @@ class RowsBehind(NumberQuestions):
         """The same of rows as they were read, before numbers were cut; None if none were."""
         return self._rows_behind.uncut_repeats(self._named(names))
 
-    def number_values(self, names: Sequence[str] | None = None) -> dict[str, NumberValues]:
+    def number_values(self, names: Sequence[str] | None = None) -> Mapping[str, Numbers]:
         """The values of columns that hold numbers, or held some before they were cut."""
         return self._rows_behind.number_values(self._named(names))
 

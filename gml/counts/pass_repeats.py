@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from gml.counts.pass_work import Work
 from gml.data.dataset import Dataset
-from gml.data.number_summary import NumberValues
-from gml.data.row_groups import comparable, group_sums, multiplicities, row_bytes
+from gml.data.number_summary import Numbers, NumberValues
+from gml.data.row_groups import comparable, multiplicities, row_bytes
 from gml.data.row_multiplicities import RowTally, bytes_to_tell
 from gml.errors import CannotAnswer
 from gml.resources import format_size
@@ -88,17 +88,12 @@ class TalliedNumbers(Work[list[NumberValues] | TooMany]):
         """Count what is in both once."""
         if isinstance(first, TooMany) or isinstance(second, TooMany):
             return TooMany()
-        return self._within_limit([_merged(*both) for both in zip(first, second, strict=True)])
+        both = zip(first, second, strict=True)
+        return self._within_limit([NumberValues.joined(parts) for parts in both])
 
     def _within_limit(self, found: list[NumberValues]) -> list[NumberValues] | TooMany:
         held = _BYTES_PER_NUMBER * sum(len(numbers.values) for numbers in found)
         return found if held <= self.limit else TooMany()
-
-
-def _merged(first: NumberValues, second: NumberValues) -> NumberValues:
-    values, at = np.unique(np.concatenate([first.values, second.values]), return_inverse=True)
-    counts = np.concatenate([part.counts.astype(np.int64) for part in (first, second)])
-    return NumberValues(values, group_sums(at.reshape(-1), len(values), counts))
 
 
 def repeats_in_passes(counter: PassCounter, columns: Sequence[int]) -> dict[int, int]:
@@ -110,7 +105,7 @@ def repeats_in_passes(counter: PassCounter, columns: Sequence[int]) -> dict[int,
     return multiplicities(found[1])
 
 
-def numbers_in_passes(counter: PassCounter, columns: Sequence[int]) -> dict[str, NumberValues]:
+def numbers_in_passes(counter: PassCounter, columns: Sequence[int]) -> dict[str, Numbers]:
     """The different values of those of some columns that hold numbers, by one pass."""
     variables = counter.variables
     names = {j: variables[j].name for j in columns if variables[j].is_continuous}

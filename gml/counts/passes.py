@@ -50,7 +50,7 @@ from gml.counts.table_answers import TableAnswers
 from gml.counts.table_batch import TableBatch
 from gml.data.alignment import Recoding, recoded
 from gml.data.dataset import Dataset, Variable
-from gml.data.number_summary import NumberValues
+from gml.data.number_summary import Numbers
 from gml.errors import UsageError, unknown_name
 from gml.resources import budget_in_force, require_memory
 
@@ -295,7 +295,7 @@ class PassCounter(TableAnswers):
         """How many different rows occur how often."""
         return repeats_in_passes(self, self._columns_named(names))
 
-    def number_values(self, names: Sequence[str] | None = None) -> dict[str, NumberValues]:
+    def number_values(self, names: Sequence[str] | None = None) -> Mapping[str, Numbers]:
         """The values of columns that hold numbers."""
         return numbers_in_passes(self, self._columns_named(names))
 

@@ -14,7 +14,7 @@ in number, or have a label that was not there, this is noticed and refused.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -41,7 +41,7 @@ from gml.data.column_tally import BYTES_PER_NUMBER
 from gml.data.columns import Choice
 from gml.data.dataset import Dataset, Variable
 from gml.data.missing import why_no_rows
-from gml.data.number_summary import NumberValues
+from gml.data.number_summary import Numbers
 from gml.data.options import ReadOptions
 from gml.data.piece_weights import bits_of_weights, sum_of_weights
 from gml.data.settled_columns import SettledTable
@@ -80,7 +80,7 @@ class SparkCounter(SettledCounter):
         """Let Spark forget the codes."""
         self._release()
 
-    def number_values(self, names: Sequence[str] | None = None) -> dict[str, NumberValues]:
+    def number_values(self, names: Sequence[str] | None = None) -> Mapping[str, Numbers]:
         """The values of columns that hold numbers; of those that were cut only codes are left."""
         cut = [v.name for v in self.variables if v.name in self._cut]
         if names is not None:

@@ -10,7 +10,8 @@ from gml.counts.batched_tables import ahead_pays
 from gml.counts.pass_work import Partial, Work
 from gml.counts.settled_counter import SettledCounter
 from gml.data.dataset import Dataset
-from gml.data.number_summary import NumberValues
+from gml.data.lazily import Lazily
+from gml.data.number_summary import Numbers, NumberValues
 from gml.data.settled_rows import SettledRows
 from gml.data.treated_rows import treated
 from gml.errors import CannotAnswer, counted, parameter
@@ -115,14 +116,27 @@ class StreamCounter(SettledCounter):
             self._budget // _SHARE_OF_GROUPS, self._columns_named(names)
         )
 
-    def number_values(self, names: Sequence[str] | None = None) -> dict[str, NumberValues]:
-        """The values of columns that hold numbers, or held some before they were cut."""
-        origin, at = self._rows.table.origin, self._columns_named(names)
-        found = self._rows.numbers([j for j in at if self.variables[j].is_continuous])
-        if origin is not None:
-            found |= origin.numbers
-        wanted = [self.variables[j].name for j in at]
-        return {name: found[name] for name in wanted if name in found and len(found[name].values)}
+    def number_values(self, names: Sequence[str] | None = None) -> Mapping[str, Numbers]:
+        """The values of columns that hold numbers, or held some before they were cut.
+
+        They are counted when somebody asks for them, one column at a time.
+        """
+        cut = self.cut_numbers
+        at = {self.variables[j].name: j for j in self._columns_named(names)}
+
+        def values_of(name: str) -> Numbers | None:
+            found: Numbers | None = cut.get(name)
+            if found is None and self.variables[at[name]].is_continuous:
+                found = self._rows.numbers(at[name], self._budget // _SHARE_OF_GROUPS)
+            return found if found is not None and found.n else None
+
+        return Lazily(at, values_of)
+
+    @property
+    def cut_numbers(self) -> Mapping[str, NumberValues]:
+        """The values that columns had before they were cut."""
+        origin = self._rows.table.origin
+        return {} if origin is None else origin.numbers
 
     def over_chunks(self, columns: Sequence[int], work: Work[Partial]) -> Partial:
         n_blocks = self._rows.n_blocks

@@ -258,6 +258,12 @@ class Dataset:
         still[self.kept.numbers()[: len(keep)][keep]] = True
         return KeptRows(self.kept.first_line, still)
 
+    def standing(self) -> tuple[NDArray[np.signedinteger[Any]], int]:
+        """Where these rows stood in the table that they were chosen from, and its size."""
+        if self.kept is None:
+            return np.arange(self.n_rows), self.n_rows
+        return self.kept.numbers()[: self.n_rows], len(self.kept.keep)
+
     def name_of_row(self, row: int) -> str:
         """How a message names a row: by its line where that is known, else by its number.
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections import Counter as Multiset
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -65,9 +67,64 @@ class NumberSummary:
         return found
 
 
+class Numbers(ABC):
+    """The distinct values of a column and how often each occurs, in memory or elsewhere."""
+
+    @abstractmethod
+    def parts(self) -> Iterator[NumberValues]:
+        """Yield them in parts, whose values ascend from one to the next; none is empty."""
+
+    @abstractmethod
+    def once(self, times: int) -> Numbers:
+        """Divide how often they occur, if each is a multiple of `times`; else they stay."""
+
+    @property
+    def n(self) -> int:
+        """The number of values, with repetitions."""
+        return sum(int(part.counts.sum(dtype=np.int64)) for part in self.parts())
+
+    def counts_between(self, cuts: Sequence[float]) -> tuple[int, ...]:
+        """How many values lie below the first cut, from each to the next, and from the last on."""
+        found = np.zeros(len(cuts) + 1, dtype=np.int64)
+        for part in self.parts():
+            places = np.searchsorted(part.values, np.asarray(cuts, dtype=np.float64), side="left")
+            found += np.diff([0, *part.upto(places).tolist(), part.n])
+        return tuple(found.tolist())
+
+    def multiplicities(self) -> dict[int, int]:
+        """How many values occur how often."""
+        found: Multiset[int] = Multiset()
+        for part in self.parts():
+            times, values = np.unique(part.counts, return_counts=True)
+            found.update(dict(zip(times.tolist(), values.tolist(), strict=True)))
+        return dict(sorted(found.items()))
+
+    def summary(self) -> NumberSummary:
+        """What is kept of them; there must be a value."""
+        sizes, ends = [], []
+        for part in self.parts():
+            sizes.append((part.n, len(part.values)))
+            ends += [float(part.values[0]), float(part.values[-1])]
+        n = sum(rows for rows, _ in sizes)
+        # The product is exact as a fraction, of the decimal number that a level stands for.
+        ranks = {level: int(Fraction(repr(level)) * n) for level in QUANTILES}
+        quantiles: dict[float, float] = {}
+        before = 0
+        for part in self.parts():
+            upto = np.cumsum(part.counts, dtype=np.int64)
+            for level, rank in ranks.items():
+                if before <= rank < before + int(upto[-1]):
+                    place = int(np.searchsorted(upto, rank - before, side="right"))
+                    quantiles[level] = float(part.values[place])
+            before += int(upto[-1])
+        distinct = sum(values for _, values in sizes)
+        counts = self.counts_between(list(quantiles.values()))
+        return NumberSummary(n, ends[0], ends[-1], quantiles, counts, distinct)
+
+
 @dataclass(frozen=True, eq=False)
-class NumberValues:
-    """The distinct values of a column, in order, and how often each occurs."""
+class NumberValues(Numbers):
+    """The distinct values of a column, in order, and how often each occurs, in memory."""
 
     values: NDArray[np.float64]
     counts: NDArray[np.signedinteger[Any]]
@@ -102,6 +159,14 @@ class NumberValues:
         return cls(values[sums > 0], sums[sums > 0])
 
     @classmethod
+    def joined(cls, parts: Sequence[NumberValues]) -> NumberValues:
+        """The values of several parts of a column together."""
+        values, at = np.unique(np.concatenate([p.values for p in parts]), return_inverse=True)
+        sums = np.zeros(len(values), dtype=np.int64)
+        np.add.at(sums, at.reshape(-1), np.concatenate([p.counts.astype(np.int64) for p in parts]))
+        return cls(values, sums)
+
+    @classmethod
     def spelt(
         cls,
         labels: Sequence[str],
@@ -123,32 +188,20 @@ class NumberValues:
             np.add.at(rows, codes, weights)
         return cls.of(values, rows[: len(values)])
 
-    @property
-    def n(self) -> int:
-        """The number of values, with repetitions."""
-        return int(self.counts.sum())
+    def parts(self) -> Iterator[NumberValues]:
+        if len(self.values):
+            yield self
 
-    def counts_between(self, cuts: Sequence[float]) -> tuple[int, ...]:
-        """How many values lie below the first cut, from each to the next, and from the last on."""
-        below = np.concatenate([[0], np.cumsum(self.counts)])
-        ends = below[np.searchsorted(self.values, np.asarray(cuts, dtype=np.float64), side="left")]
-        return tuple(np.diff(np.concatenate([[0], ends, below[-1:]])).astype(int).tolist())
+    def once(self, times: int) -> NumberValues:
+        if (self.counts % times).any():
+            return self
+        return NumberValues(self.values, self.counts // times)
 
-    def summary(self) -> NumberSummary:
-        """What is kept of them; there must be a value."""
-        upto, n = np.cumsum(self.counts), self.n
-        # The product is exact as a fraction, of the decimal number that a level stands for.
-        ranks = [int(Fraction(repr(level)) * n) for level in QUANTILES]
-        places = np.searchsorted(upto, ranks, side="right")
-        quantiles = dict(zip(QUANTILES, self.values[places].tolist(), strict=True))
-        return NumberSummary(
-            n,
-            float(self.values[0]),
-            float(self.values[-1]),
-            quantiles,
-            self.counts_between(list(quantiles.values())),
-            len(self.values),
-        )
+    def upto(self, places: NDArray[np.signedinteger[Any]]) -> NDArray[np.int64]:
+        """How many values stand before places in their order, with repetitions."""
+        below = np.concatenate([[0], np.cumsum(self.counts, dtype=np.int64)])
+        found: NDArray[np.int64] = below[places]
+        return found
 
 
 def numbers_of_labels(labels: Sequence[str], decimal: str = ".") -> NDArray[np.float64]:

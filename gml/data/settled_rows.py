@@ -10,16 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.data.column_tally import ColumnTally
 from gml.data.dataset import Dataset, Variable, code_type, require_countable
-from gml.data.number_summary import NumberValues
+from gml.data.number_parts import numbers_in_parts
+from gml.data.number_summary import Numbers, NumberValues
 from gml.data.options import STREAM
 from gml.data.row_groups import comparable, row_bytes
 from gml.data.row_multiplicities import RowTally, SomeRows, row_multiplicities
 from gml.data.row_spool import Block, RowSpool
 from gml.data.settled_columns import SettledTable, settle
 from gml.errors import parameter
-from gml.kernel.layout import NUMBERS, CsvColumn
 
 
 def settled(spool: RowSpool, digest: str | None, first_line: int | None = None) -> SettledRows:
@@ -206,16 +205,14 @@ class SettledRows:
 
         return row_multiplicities(chunks, limit, self.spool.file.folder)
 
-    def numbers(self, columns: Sequence[int]) -> dict[str, NumberValues]:
-        """The different numbers of columns, and how often each occurs; one pass."""
-        found = [
-            ColumnTally(self.table.columns[j].variable.name, labels_count=False, numbers_count=True)
-            for j in columns
-        ]
-        for block in self._all_blocks(columns) if found else ():
-            for tally, cells in zip(found, block.columns, strict=True):
-                tally.see(CsvColumn(NUMBERS, [], cells), block.weights, None)
-        return {tally.name: tally.numbers(".").counting for tally in found}
+    def numbers(self, j: int, limit: int) -> Numbers:
+        """The different numbers of a column and how often each occurs."""
+
+        def chunks() -> Iterator[NumberValues]:
+            for block in self._all_blocks([j]):
+                yield NumberValues.of(block.columns[0], block.weights)
+
+        return numbers_in_parts(chunks, limit, self.spool.file.folder)
 
 
 def _cell_bytes(variable: Variable) -> int:

@@ -18,7 +18,7 @@ from gml.data.alignment import levels_first, with_levels_first
 from gml.data.dataset import Dataset
 from gml.data.discretize import cuts_of_levels
 from gml.data.frames import is_frame, is_spark_frame
-from gml.data.number_summary import NumberValues
+from gml.data.number_summary import Numbers
 from gml.data.options import ReadOptions
 from gml.data.parquet import is_parquet
 from gml.data.records import open_records
@@ -77,7 +77,7 @@ class CheckedData:
 class _Uncut(NamedTuple):
     """What is known of rows before their numbers were cut."""
 
-    numbers: Mapping[str, NumberValues]
+    numbers: Mapping[str, Numbers]
     repeats: Mapping[int, int] | None
 
 
@@ -166,15 +166,10 @@ class CheckedReading:
         tokens: Collection[str],
     ) -> CheckedData:
         """Take rows that are read in passes; what is said of them is as in `_of_rows`."""
-        if self.numeric:
-            raise CannotAnswer(
-                f"{place(self.data)}: a check of a model with numbers looks at all rows at once, "
-                f"and they take more than {parameter('max_memory')} allows; allow more"
-            )
         _require_rows(stream.n, self.data)
         held = self._held_numbers
         numbers = numbers_of_stream(stream, held)
-        repeats = stream.uncut_repeats() if held else None
+        repeats = stream.uncut_repeats() if set(held) - set(self.numeric) else None
         cells = missing_cells_of_stream(stream, self._policy, tokens)
         kept = stream.treated(self._policy, place(self.data), declared=set(self.net.names))
         _require_rows(kept.n, self.data)
@@ -210,12 +205,11 @@ class CheckedReading:
     def of_counter(self, counter: Counter) -> CheckedData:
         """Take the rows behind an engine, or what it counts if it has none in memory."""
         rows = counter.rows()
-        if isinstance(counter, StreamCounter) and not self.numeric:
+        if isinstance(counter, StreamCounter):
             # Equal rows that were joined have no numbers any more.
             rows = counter.rows_as_they_stand()
-        if rows is not None:
-            return self.of_dataset(rows)
-        return self._of_engine(counter, [variable.name for variable in counter.variables])
+        names = [variable.name for variable in counter.variables]
+        return self._of_engine(counter, names) if rows is None else self.of_dataset(rows)
 
     def _of_engine(self, counter: Counter, found: Sequence[str]) -> CheckedData:
         """Take the tables of an engine, and the names of all columns that there were."""
@@ -284,6 +278,7 @@ class CheckedReading:
             replace(
                 self._context(found, *missing_cells(dataset, policy, tokens), notes, uncut.numbers),
                 uncut_repeats=uncut.repeats,
+                as_read=lambda row: int(positions[row]),
             ),
             places,
             _is_of_fit(dataset.digest, self.net),
@@ -312,7 +307,7 @@ class CheckedReading:
         rows: int,
         missing: Mapping[str, int],
         notes: Sequence[str] = (),
-        numbers: Mapping[str, NumberValues] = MappingProxyType({}),
+        numbers: Mapping[str, Numbers] = MappingProxyType({}),
     ) -> Context:
         schema = self.asked.levels
         known = {} if self.net.training is None else self.net.training.numbers

@@ -77,12 +77,9 @@ class _FirstRows(Work[_Found]):
 
     def of(self, chunk: Dataset) -> _Found:
         """Look at a chunk, whose rows may have been chosen among those that stood there."""
-        found = self.of_all(chunk)
-        if chunk.kept is None:
-            return found
-        numbers = chunk.kept.numbers()
-        rows = [None if row is None else int(numbers[row]) for row in found.rows]
-        return _Found(rows, len(chunk.kept.keep))
+        positions, n_rows = chunk.standing()
+        rows = [None if row is None else int(positions[row]) for row in self.of_all(chunk).rows]
+        return _Found(rows, n_rows)
 
     def of_all(self, rows: Dataset) -> _Found:
         """Look at rows as they stand."""

@@ -21,24 +21,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
+from gml.counts.orthogonal_terms import LARGEST, Basis
+from gml.counts.row_sums import Sums
 from gml.data.dataset import Variable
 from gml.gate.enough_rows import enough_rows
-from gml.gate.number_rows import NumberRows
+from gml.gate.regression_sums import by_name
 from gml.gate.selection import gain_of_choice, log_choices_of
 from gml.gate.tails import log_chi2_tail, log_f_tail
 from gml.model.bayesnet import LinearGaussian
-from gml.model.regression_rows import Vector, errors_under, mean_products, orthogonalised
+from gml.model.regression_rows import Vector, meat_of
 
 # Beyond this, a covariance in floats says nothing.
 _MOST_CONDITION = 1e10
 # Share of the spread of the least certain direction below which there is none.
 _NO_SPREAD = 1e-12
-# Numbers whose fourth powers floats can hold, and counts that they can.
-_LARGEST = 1e60
+# Counts that floats can hold.
 _MOST_ROWS = 2**53
 
 
@@ -120,14 +121,12 @@ class GaussianFamily:
     old: OldRegression | None
     new: NewRegression | None
     rows_new: int
-    errors: Vector
-    """Errors of the complete new rows under the model, in its standard deviations."""
+    counts: tuple[int, ...]
+    """How many errors of new rows, or values of a node without parents, lie between the cuts."""
     weak: tuple[int, ...] = ()
     """Parents that the model's own rows do not show beyond doubt."""
     labels: tuple[tuple[str, str], ...] = ()
     """The configuration of parents with levels that it is of, in a model of labels and numbers."""
-    values: Vector | None = None
-    """The variable in the complete new rows, where there is such a configuration."""
     of_node: NodeChoice | None = None
     """What the choice of all parents of the node means, where this is one regression of several."""
 
@@ -175,32 +174,34 @@ class GaussianFamily:
 
 def gaussian_family(
     cpd: LinearGaussian,
-    rows: NumberRows,
+    old: OldRegression | None,
+    new: NewRegression | None,
+    found: Sums | None,
     level: float,
     labels: tuple[tuple[str, str], ...] = (),
 ) -> GaussianFamily:
-    """Fit one regression to new rows, which are those of a configuration of labels if it has one.
+    """Put both sides together; `found` has the new rows of a configuration, if there are any.
 
     `level` is ln of the p-value up to which the model's own rows show an edge.
     """
-    order = sorted(range(len(cpd.parents)), key=lambda k: cpd.parents[k].name)
-    parents = tuple(cpd.parents[k] for k in order)
-    *inputs, child = rows.complete([*(p.name for p in parents), cpd.variable.name])
-    slopes = [cpd.coefficients[k] for k in order]
-    errors = errors_under(cpd.intercept, slopes, cpd.sd, inputs, child)
-    old, new = _old(cpd, order), None
-    if old is not None and cpd.rows is not None and enough_rows(len(child), len(order) + 1):
-        design = [np.ones(len(child))]
-        for k, column in zip(order, inputs, strict=True):
-            design.append((column - cpd.rows.means[k]) / cpd.rows.sds[k])
-        new = _new(np.column_stack(design), errors)
+    order = by_name(cpd)
     weak = () if old is None else tuple(k for k in range(len(order)) if old.log_p(k) > level)
-    family = GaussianFamily(cpd, cpd.variable, parents, old, new, len(child), errors, weak)
-    return replace(family, labels=labels, values=child) if labels else family
+    return GaussianFamily(
+        cpd,
+        cpd.variable,
+        tuple(cpd.parents[k] for k in order),
+        old,
+        new,
+        0 if found is None else found.n,
+        () if found is None else tuple(found.counts.tolist()),
+        weak,
+        labels,
+    )
 
 
-def _old(cpd: LinearGaussian, order: Sequence[int]) -> OldRegression | None:
-    n = cpd.n
+def old_regression(cpd: LinearGaussian) -> OldRegression | None:
+    """What a model keeps of the rows behind a regression; None if that says too little."""
+    n, order = cpd.n, by_name(cpd)
     if (
         cpd.rows is None
         or not isinstance(n, int)
@@ -213,7 +214,7 @@ def _old(cpd: LinearGaussian, order: Sequence[int]) -> OldRegression | None:
     gram = np.eye(size)
     gram[1:, 1:] = np.array(kept.correlations)[:-1, :-1].reshape(size - 1, size - 1)
     figures = np.array([*np.ravel(kept.meat), *gram.ravel(), kept.fourth])
-    if n > _MOST_ROWS or not (np.abs(figures) < _LARGEST).all():
+    if n > _MOST_ROWS or not (np.abs(figures) < LARGEST).all():
         return None
     values = np.linalg.eigvalsh(gram)
     if values[0] * _MOST_CONDITION < values[-1]:
@@ -225,28 +226,23 @@ def _old(cpd: LinearGaussian, order: Sequence[int]) -> OldRegression | None:
     return OldRegression(n, gram, bread, np.array(kept.meat), kept.fourth, slopes, r_squared)
 
 
-def _new(design: Vector, target: Vector) -> NewRegression | None:
-    n = len(target)
-    if not ((np.abs(target) < _LARGEST).all() and (np.abs(design) < _LARGEST).all()):
-        return None
-    found = orthogonalised(design)
-    shares = np.einsum("ni,n->i", found.basis, target)
-    errors = target - np.einsum("ni,i->n", found.basis, shares)
-    inverse = np.linalg.inv(found.triangle)
+def new_regression(basis: Basis, sums: Sums) -> NewRegression:
+    """The regression of new rows, by a basis of its terms and the sums of its errors there."""
+    n, size = basis.n, basis.triangle.shape[1]
+    squares, fourths, *products = sums.rounded().tolist()
+    inverse = np.linalg.inv(basis.square)
     # n (Z′Z)⁻¹, so that it is like the bread of the old rows.
     bread: Vector = n * (inverse @ inverse.T)
-    change: Vector = inverse @ shares
-    meat = mean_products(design, design, (errors / (1 - found.leverage)) ** 2)
-    df = n - len(found.kept)
+    change: Vector = inverse @ basis.shares[:, 0]
     return NewRegression(
         n,
-        found.terms,
-        found.kept,
+        basis.terms,
+        basis.kept,
         change,
         bread,
-        meat,
-        float(np.sum(errors**2)) / df,
-        float(np.mean(errors**4)),
+        meat_of(products, size, n),
+        squares / (n - len(basis.kept)),
+        fourths / n,
     )
 
 

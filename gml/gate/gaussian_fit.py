@@ -19,62 +19,64 @@ from dataclasses import replace
 
 import numpy as np
 
+from gml.counts.number_rows import NumberRows
+from gml.counts.row_sums import NumberTable
 from gml.errors import counted
 from gml.gate.check import INSUFFICIENT, LIKELIHOOD, NATS_PER_ROW, PASS, Check, Figure, UnlikelyRow
 from gml.gate.check_ids import FIT_ID
+from gml.gate.density_moments import density_moments, read_candidates
 from gml.gate.enough_rows import enough_rows
 from gml.gate.gaussian_families import GaussianFamily, allowance
-from gml.gate.number_rows import NumberRows
+from gml.gate.least_rows import Candidate
+from gml.gate.likely_rows import RowMoments
 from gml.gate.question import Question
+from gml.gate.row_densities import NodeDensity, RowDensities
 from gml.gate.tails import log_chi2_tail, log_normal_tail
-from gml.model.bayesnet import BayesNet, LinearGaussian
-from gml.model.regression_rows import Vector, errors_under
+from gml.model.bayesnet import BayesNet
+from gml.model.regression_rows import Vector
 
 _SHOWN_NODES = 5
 
 
 def gaussian_fit_check(
-    net: BayesNet, families: Sequence[GaussianFamily], rows: NumberRows
-) -> tuple[Question, Vector | None]:
-    """Ask whether the new rows are less likely; also returns their errors, nodes by name × rows."""
+    net: BayesNet, families: Sequence[GaussianFamily], table: NumberTable, how_many_unlikely: int
+) -> tuple[Question, tuple[UnlikelyRow, ...]]:
+    """Ask whether the new rows are less likely; also returns the least likely ones."""
     families = sorted(families, key=lambda family: family.name)
     variables = tuple(family.name for family in families)
     check = Check(FIT_ID, "fit", LIKELIHOOD, variables, status=INSUFFICIENT)
     if len(families) < len(net.names):
-        return Question(replace(check, message="not all columns of the model are there")), None
-    errors = _errors(net, rows)
+        return Question(replace(check, message="not all columns of the model are there")), ()
     if any(family.cpd.sd == 0 for family in families):
-        return Question(replace(check, message="a node has no error of its own")), None
-    terms = {
-        family.name: -0.5 * (math.log(2 * math.pi) + errors[k] ** 2) - math.log(family.cpd.sd)
-        for k, family in enumerate(families)
-    }
-    total = np.sum(list(terms.values()), axis=0)
-    seen = ~np.isnan(total)
-    n = int(np.count_nonzero(seen))
+        return Question(replace(check, message="a node has no error of its own")), ()
     shares = [None if f.cpd.rows is None else f.cpd.rows.fit for f in families]
     sizes = {family.cpd.n for family in families}
-    if any(share is None for share in shares) or len(sizes) > 1 or None in sizes:
-        why = "the model does not say how likely its rows were, all columns together"
-        return Question(replace(check, message=why)), errors
-    if not np.isfinite(total[seen]).all():
-        return Question(
-            replace(check, message="some errors are beyond what can be squared")
-        ), errors
-    if not enough_rows(n) or any(family.old is None for family in families):
-        return Question(replace(check, message=f"{n} complete rows are too few")), errors
-    n_old = int(next(iter(sizes)) or 0)
+    told = not any(share is None for share in shares) and len(sizes) == 1 and None not in sizes
     before = {f.name: s.mean for f, s in zip(families, shares, strict=True) if s is not None}
-    after = {name: float(np.mean(term[seen])) for name, term in terms.items()}
+    densities = RowDensities(tuple(NodeDensity.of(family.cpd) for family in families))
+    expected = (0.0, math.fsum(before.values())) if told else None
+    found, least = density_moments(table, densities, expected, how_many_unlikely)
+    unlikely = _least_likely(net, densities, read_candidates(table, densities, least), least)
+    if not told:
+        why = "the model does not say how likely its rows were, all columns together"
+        return Question(replace(check, message=why)), unlikely
+    if not found.is_finite:
+        why = "some errors are beyond what can be squared"
+        return Question(replace(check, message=why)), unlikely
+    n, n_rows = found.n, found.n_rows
+    if not enough_rows(n) or any(family.old is None for family in families):
+        return Question(replace(check, message=f"{n} complete rows are too few")), unlikely
+    n_old = int(next(iter(sizes)) or 0)
+    after = dict(zip(variables, found.densities, strict=True))
     mean = math.fsum(after.values())
     spared = math.fsum(allowance(family, len(net.names)) for family in families)
     loss = math.fsum(before.values()) - mean
     old = max(0.0, math.fsum(share.covariance for share in shares if share is not None))
     fitted = _spread_of_fit(families) / n_old**2
-    z = least_z(loss - spared, total[seen], (old, n_old), fitted)
+    z = least_z(loss - spared, found.total, (old, n_old), fitted)
     figures = figures_of_fit(before, after, spared)
-    aside = f" ({counted(rows.n - n, 'row')} with missing values left out)" if n < rows.n else ""
-    found = replace(
+    aside = f" ({counted(n_rows - n, 'row')} with missing values left out)" if n < n_rows else ""
+    answered = replace(
         check,
         message=f"mean ln p of a row {mean + loss:.4g} → {mean:.4g}{aside}",
         test=LIKELIHOOD,
@@ -88,16 +90,16 @@ def gaussian_fit_check(
         rows_new=n,
         status=PASS,
     )
-    return Question(found), errors
+    return Question(answered), unlikely
 
 
-def least_z(loss: float, new: Vector, old: tuple[float, int], fitted: float) -> float:
+def least_z(loss: float, new: RowMoments, old: tuple[float, int], fitted: float) -> float:
     """The loss in standard errors by each side's own variance or the common one, the smaller one.
 
-    `new` has ln p of the new rows, `old` the variance of that of the old ones, and their number.
+    `new` is of ln p of the new rows, `old` the variance of that of the old ones, and their number.
     """
-    n, (spread, n_old) = len(new), old
-    own = float(np.mean((new - np.mean(new)) ** 2)) * n / (n - 1)
+    n, (spread, n_old) = new.n, old
+    own = new.variance * n / (n - 1)
     common = (n * own + n_old * spread) / (n + n_old)
     return min(
         _standardised(loss, own / n + spread / n_old + fitted),
@@ -134,50 +136,31 @@ def _spread_of_fit(families: Sequence[GaussianFamily]) -> float:
     )
 
 
-def _errors(net: BayesNet, rows: NumberRows) -> Vector:
-    """Errors of all rows in standard deviations, nodes in the order of their names; NaN if none."""
-    found = []
-    for name in sorted(net.names):
-        cpd = net.cpd(name)
-        assert isinstance(cpd, LinearGaussian)
-        slopes = dict(zip((p.name for p in cpd.parents), cpd.coefficients, strict=True))
-        parents = sorted(slopes)
-        found.append(
-            errors_under(
-                cpd.intercept,
-                [slopes[parent] for parent in parents],
-                cpd.sd,
-                [rows.columns[parent] for parent in parents],
-                rows.columns[name],
-            )
-        )
-    return np.array(found)
-
-
-def least_likely_rows(
-    net: BayesNet, rows: NumberRows, errors: Vector, how_many: int
+def _least_likely(
+    net: BayesNet, densities: RowDensities, rows: NumberRows, candidates: Sequence[Candidate]
 ) -> tuple[UnlikelyRow, ...]:
-    """Return the rows with the largest errors, the least likely first."""
-    squares = np.sum(errors**2, axis=0)
-    complete = np.flatnonzero(~np.isnan(squares))
-    _, once = np.unique(rows.numbers[complete], return_index=True)
-    chosen = complete[once]
-    order = chosen[np.lexsort((rows.numbers[chosen], -squares[chosen]))][:how_many]
-    names = sorted(net.names)
-    return tuple(_described(net, names, rows, errors[:, row], int(row)) for row in order)
+    """The rows with the largest errors, the least likely first."""
+    errors = densities.errors_of(rows)
+    return tuple(
+        _described(net, rows, np.array([column[k] for column in errors]), k, row.position)
+        for k, row in enumerate(candidates)
+    )
 
 
 def _described(
-    net: BayesNet, names: Sequence[str], rows: NumberRows, errors: Vector, row: int
+    net: BayesNet, rows: NumberRows, errors: Vector, row: int, position: int
 ) -> UnlikelyRow:
+    names = sorted(net.names)
     worst = int(np.argmax(np.abs(errors)))
     cpd = net.cpd(names[worst])
     given = tuple((p.name, _shown(rows.columns[p.name][row])) for p in cpd.parents)
     tail = log_normal_tail(abs(float(errors[worst]))) + math.log(2)
+    with np.errstate(over="ignore"):
+        squares = float(np.sum(errors**2))
     return UnlikelyRow(
         None,
-        int(rows.numbers[row]) + 1,
-        log_chi2_tail(float(np.sum(errors**2)), float(len(names))),
+        position + 1,
+        log_chi2_tail(squares, float(len(names))),
         names[worst],
         _shown(rows.columns[names[worst]][row]),
         given,

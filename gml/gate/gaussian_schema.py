@@ -12,47 +12,89 @@ drift.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from gml.data.number_summary import NumberSummary, NumberValues
+from gml.counts.number_rows import NumberRows
+from gml.counts.row_sums import NumberTable, RowSums, Steps, Sums, together
+from gml.data.number_summary import Numbers, NumberSummary
 from gml.gate.check import DRIFT, INSUFFICIENT, NUMBERS, SHARE_OF_ROWS, Check
 from gml.gate.check_ids import column_id
-from gml.gate.number_rows import NumberRows, Texts
 from gml.gate.question import Question
 from gml.gate.range_checks import drift_checks
 from gml.gate.schema_checks import column_check, missing_check
 from gml.gate.settings import Context
+from gml.gate.texts import Texts, texts_of
 from gml.gate.units import unit_change
 from gml.gate.within_cuts import compared_within
 from gml.model.bayesnet import LinearGaussian
+from gml.model.regression_rows import counts_within
 from gml.model.regressions import NumberCpd
 
 _SHOWN = 5
 
 
 def number_schema_checks(
-    cpds: Sequence[NumberCpd], rows: NumberRows, context: Context
+    cpds: Sequence[NumberCpd], table: NumberTable, context: Context
 ) -> list[Question]:
     """Ask for each of these nodes: is there a column of numbers, with as many gaps, as before?"""
     questions = []
-    numbers = context.numbers(cpd.variable.name for cpd in cpds)
+    texts = texts_of(table)
+    kept = {cpd.variable.name: _kept_cuts(cpd) for cpd in cpds}
+    there = [name for name in kept if name in table.names]
+    counts = dict(
+        zip(there, together(table, (_counts(name, kept[name]) for name in there)), strict=True)
+    )
+    numbers = context.numbers(kept)
     for cpd in cpds:
         name = cpd.variable.name
         if name in context.left_out:
             continue
-        questions.append(column_check(name, name in rows.columns, context.other_columns))
-        if name not in rows.columns:
+        questions.append(column_check(name, name in table.names, context.other_columns))
+        if name not in table.names:
             continue
-        questions.append(_numbers(name, rows.texts[name], rows.n))
+        questions.append(_numbers(name, texts[name], table.n))
         missing = context.missing(name)
         if missing is not None:
             questions.append(missing_check(name, *missing))
         if isinstance(cpd, LinearGaussian):
             both = numbers.get(name)
-            questions.append(_drift(cpd, rows, _hint(*both) if both else ""))
+            questions.append(_drift(cpd, counts[name], _hint(*both) if both else ""))
             continue
-        questions.append(_drift_over_quantiles(name, context.numbers_before.get(name), rows))
+        before = context.numbers_before.get(name)
+        questions.append(_drift_over_quantiles(name, before, counts[name].n, table))
     return questions
+
+
+@dataclass(frozen=True)
+class _Between(RowSums):
+    """How many values of a column lie between cuts."""
+
+    name: str
+    cuts: tuple[float, ...]
+
+    @property
+    def names(self) -> Sequence[str]:
+        return (self.name,)
+
+    @property
+    def n_sums(self) -> int:
+        return 0
+
+    def over(self, rows: NumberRows) -> Iterator[tuple[int, Sums]]:
+        complete = rows.complete([self.name])
+        counts = counts_within(self.cuts, complete.columns[self.name], complete.times)
+        yield 0, Sums(complete.n, counts=counts)
+
+
+def _counts(name: str, cuts: tuple[float, ...]) -> Steps[Sums]:
+    (found,) = yield [_Between(name, cuts)]
+    return found[0]
+
+
+def _kept_cuts(cpd: NumberCpd) -> tuple[float, ...]:
+    """The cuts of a column by itself, none where it has several regressions."""
+    return cpd.rows.cuts if isinstance(cpd, LinearGaussian) and cpd.rows is not None else ()
 
 
 def _numbers(name: str, texts: Texts, n: int) -> Question:
@@ -78,11 +120,11 @@ def _numbers(name: str, texts: Texts, n: int) -> Question:
     )
 
 
-def _hint(before: NumberSummary, now: NumberValues) -> str:
+def _hint(before: NumberSummary, now: Numbers) -> str:
     return unit_change(before, now.summary()) if now.n else ""
 
 
-def _no_drift(name: str, rows: NumberRows, why: str | None = None) -> Check:
+def _no_drift(name: str, n: int, why: str | None = None) -> Check:
     """The check of a drift that cannot be answered."""
     nothing = "the model keeps nothing of its rows to compare with"
     return Check(
@@ -91,23 +133,24 @@ def _no_drift(name: str, rows: NumberRows, why: str | None = None) -> Check:
         kind=DRIFT,
         variables=(name,),
         message=f"{name}: {why or nothing}",
-        rows_new=len(rows.complete([name])[0]),
+        rows_new=n,
         status=INSUFFICIENT,
     )
 
 
-def _drift(cpd: LinearGaussian, rows: NumberRows, hint: str) -> Question:
+def _drift(cpd: LinearGaussian, found: Sums, hint: str) -> Question:
     name, kept = cpd.variable.name, cpd.rows
     if kept is None:
-        return Question(_no_drift(name, rows))
-    check = _no_drift(name, rows, "no rows to compare")
-    (column,) = rows.complete([name])
-    return compared_within(check, kept.cuts, kept.counts, column, f"{name}: share", hint=hint)
+        return Question(_no_drift(name, found.n))
+    check = _no_drift(name, found.n, "no rows to compare")
+    now = found.counts.tolist()
+    return compared_within(check, kept.cuts, kept.counts, now, f"{name}: share", hint=hint)
 
 
-def _drift_over_quantiles(name: str, before: NumberSummary | None, rows: NumberRows) -> Question:
+def _drift_over_quantiles(
+    name: str, before: NumberSummary | None, n: int, table: NumberTable
+) -> Question:
     if before is None:
-        return Question(_no_drift(name, rows))
-    now = NumberValues.of(rows.complete([name])[0])
-    found = drift_checks(name, before, now) if now.n else []
-    return found[0] if found else Question(_no_drift(name, rows, "no rows to compare"))
+        return Question(_no_drift(name, n))
+    found = drift_checks(name, before, table.values(name)) if n else []
+    return found[0] if found else Question(_no_drift(name, n, "no rows to compare"))

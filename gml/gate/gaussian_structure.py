@@ -30,12 +30,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.counts.row_sums import NumberTable, Steps
 from gml.gate.check import INSUFFICIENT, NATS, PASS, Check
 from gml.gate.check_ids import independence_id
 from gml.gate.enough_rows import enough_rows
+from gml.gate.error_products import error_products
 from gml.gate.gaussian_families import GaussianFamily, spreads
 from gml.gate.monte_carlo import Draw, MonteCarlo
-from gml.gate.number_rows import NumberRows
+from gml.gate.pair_design import NOTHING_LEFT, Pair
 from gml.gate.question import Question
 from gml.gate.relations import edge_check, given_text, independence_check, too_weak
 from gml.gate.structure_checks import INCREASE, PERMUTATION, log_p_of_increase
@@ -44,11 +46,6 @@ from gml.model.baseline import Reference
 from gml.model.regression_rows import Vector, orthogonalised
 
 SANDWICH = "sandwich"
-# Below this share of a column's own size, what a regression leaves of it is rounding.
-_NOTHING_LEFT = 1e-9
-# A row that has more leverage than this alone can hide a dependence, or make one.
-MOST_LEVERAGE = 0.2
-TIMES_AVERAGE = 10
 # Draws whose permuted rows are held at once.
 _CELLS_AT_ONCE = 1 << 20
 SHIFTED_ROWS = 1 << 17
@@ -58,24 +55,24 @@ SHIFTED_ROWS = 1 << 17
 
 
 def number_independence(
-    rows: NumberRows,
+    table: NumberTable,
     u: str,
     v: str,
     given: tuple[str, ...],
     references: Mapping[str, Reference],
-) -> Question:
+) -> Steps[Question]:
     """Ask whether two columns of numbers are uncorrelated given others."""
-    columns = rows.complete([*sorted((u, v)), *sorted(given)])
-    n = len(columns[0])
+    one, other, *others = [*sorted((u, v)), *sorted(given)]
+    n, products = yield from error_products(Pair(one, other, 0, {}, tuple(others)))
     reference = references.get(independence_id(u, v, given))
     check = independence_check(u, v, given, reference, rows=n)
-    errors = _errors(columns, len(given)) if n else None
-    if errors is None:
+    if products is None or not enough_rows(n, len(given) + 2):
         return Question(check)
-    e_u, e_v, leverage, df = errors
-    r = float(np.sum(e_u * e_v) / math.sqrt(float(np.sum(e_u**2)) * float(np.sum(e_v**2))))
+    product, spread = float(products.sums[0]), float(products.spread[0, 0])
+    r = product / math.sqrt(products.square * float(products.shared[0, 0]))
     nats = -0.5 * math.log1p(-min(r * r, 1 - 1e-15))
-    log_p = log_f_tail(_t_squared(e_u * e_v, leverage), 1.0, df)
+    t_squared = product * product / spread if spread > 0 else 0.0
+    log_p = log_f_tail(t_squared, 1.0, products.freedom - 1.0)
     check = replace(
         check,
         message=f"{u} and {v}{given_text(given)}: the graph has no edge, and they share {nats:.3g} "
@@ -90,43 +87,41 @@ def number_independence(
         status=PASS,
     )
 
+    def settled(monte_carlo: MonteCarlo) -> tuple[float, str]:
+        names = [one, other, *others]
+        columns = table.columns(names, what=f"the independence of {u} and {v}")
+        errors = _errors([columns[name] for name in names])
+        # Rounding may decide otherwise here whether there are any.
+        return (log_p, SANDWICH) if errors is None else _settled(check, *errors, monte_carlo)
+
     def settle(monte_carlo: MonteCarlo) -> tuple[float, str]:
         if reference is None or check.statistic is None:
-            return _settled(check, e_u, e_v, monte_carlo)
+            return settled(monte_carlo)
         increase = log_p_of_increase(check, reference, monte_carlo.level)
         if increase > math.log(monte_carlo.bound):
             return increase, INCREASE
-        found, how = _settled(check, e_u, e_v, monte_carlo)
+        found, how = settled(monte_carlo)
         return max(found, increase), how
 
     return Question(check, settle)
 
 
-def _errors(columns: Sequence[Vector], n_given: int) -> tuple[Vector, Vector, Vector, float] | None:
-    """Errors of two columns given the others, leverages and degrees of freedom.
-
-    None if there are too few rows, or if one of them decides by itself what the others give.
-    """
-    n = len(columns[0])
-    if not enough_rows(n, n_given + 2):
-        return None
+def _errors(columns: Sequence[Vector]) -> tuple[Vector, Vector] | None:
+    """Errors of two columns in memory given the others; None if there are none."""
     scaled = [standardised(column) for column in columns]
     if scaled[0] is None or scaled[1] is None:
         return None
     varying = [column for column in scaled[2:] if column is not None]
-    found = orthogonalised(np.column_stack([np.ones(n), *varying]))
-    average = len(found.kept) / n
-    if float(found.leverage.max()) > max(MOST_LEVERAGE, TIMES_AVERAGE * average):
-        return None
+    found = orthogonalised(np.column_stack([np.ones(len(columns[0])), *varying]))
     left = []
     for column in (scaled[0], scaled[1]):
         errors = column.copy()
         for _ in range(2):
             errors -= np.einsum("ni,i->n", found.basis, np.einsum("ni,n->i", found.basis, errors))
-        if math.sqrt(float(np.mean(errors**2))) < _NOTHING_LEFT:
+        if math.sqrt(float(np.mean(errors**2))) < NOTHING_LEFT:
             return None
         left.append(errors)
-    return left[0], left[1], found.leverage, float(n - len(found.kept) - 1)
+    return left[0], left[1]
 
 
 def standardised(column: Vector) -> Vector | None:
@@ -141,8 +136,8 @@ def standardised(column: Vector) -> Vector | None:
     return found
 
 
-def _t_squared(products: Vector, leverage: Vector | float = 0.0) -> float:
-    spread = float(np.sum((products / (1 - leverage)) ** 2))
+def _t_squared(products: Vector) -> float:
+    spread = float(np.sum(products**2))
     return float(np.sum(products)) ** 2 / spread if spread > 0 else 0.0
 
 

@@ -247,15 +247,14 @@ def _of_errors(family: GaussianFamily, n_nodes: int) -> Question:
         return Question(check)
     choices = log_choices(family, n_nodes)
     if not family.parents:
-        values = family.errors if family.values is None else family.values
         what = f"{family.title}: share"
-        return compared_within(check, kept.cuts, kept.counts, values, what, choices=choices)
+        return compared_within(check, kept.cuts, kept.counts, family.counts, what, choices=choices)
     given = ", ".join(p.name for p in family.parents)
     return compared_within(
         check,
         kept.error_cuts,
         kept.error_counts,
-        family.errors,
+        family.counts,
         f"{family.title} given {given}: share of errors",
         choices=choices,
     )

@@ -11,14 +11,15 @@ from gml.counts.counter import TableSet
 from gml.counts.streamed import StreamCounter
 from gml.data.dataset import Dataset, Variable, code_type, missing_mask
 from gml.data.discretize import Intervals, cuts_of_levels
-from gml.data.number_summary import NumberValues, numbers_of_labels
+from gml.data.lazily import Lazily
+from gml.data.number_summary import Numbers, NumberValues, numbers_of_labels
 from gml.data.row_groups import equal_cells, multiplicities
 from gml.model.training import numbers_in
 
 
-def numbers_before(data: Dataset, held_numbers: Collection[str]) -> dict[str, NumberValues]:
+def numbers_before(data: Dataset, held_numbers: Collection[str]) -> dict[str, Numbers]:
     """The numbers of columns, and those that labels spell in columns that held numbers before."""
-    found = numbers_in(data)
+    found: dict[str, Numbers] = dict(numbers_in(data))
     for variable, column in zip(data.variables, data.columns, strict=True):
         name = variable.name
         held = name in held_numbers and name not in found
@@ -31,23 +32,29 @@ def numbers_before(data: Dataset, held_numbers: Collection[str]) -> dict[str, Nu
 
 def numbers_of_stream(
     stream: StreamCounter, held_numbers: Collection[str]
-) -> dict[str, NumberValues]:
-    """The same numbers of rows that are read in passes."""
-    found = stream.number_values()
-    labels = [
-        j
-        for j, v in enumerate(stream.variables)
-        if v.name in held_numbers and v.name not in found and v.levels is not None
+) -> Mapping[str, Numbers]:
+    """The same numbers of rows that are read in passes, each column by itself when it is wanted."""
+    at = {variable.name: j for j, variable in enumerate(stream.variables)}
+
+    def numbers_of(name: str) -> Numbers | None:
+        found = stream.number_values([name]).get(name) or spelt(name)
+        return found if found.n else None
+
+    def spelt(name: str) -> NumberValues:
+        levels = stream.variables[at[name]].levels
+        if levels is None:
+            return NumberValues.of(np.zeros(0))
+        (counts,) = stream.tables([TableSet((at[name],))])
+        cells = counts.table.sum(axis=0)[: len(levels)]
+        return NumberValues.spelt(levels, np.arange(len(levels)), cells, stream.decimal or ".")
+
+    cut = stream.cut_numbers
+    names = [
+        name
+        for name, j in at.items()
+        if stream.variables[j].is_continuous or name in held_numbers or name in cut
     ]
-    for j, counts in zip(labels, stream.tables([TableSet((j,)) for j in labels]), strict=True):
-        variable = stream.variables[j]
-        levels, cells = variable.levels or (), counts.table.sum(axis=0)
-        spelt = NumberValues.spelt(
-            levels, np.arange(len(levels)), cells[: len(levels)], stream.decimal or "."
-        )
-        if spelt.n:
-            found[variable.name] = spelt
-    return found
+    return Lazily(names, numbers_of)
 
 
 def repeats_before(data: Dataset, held_numbers: Collection[str]) -> Mapping[int, int] | None:

@@ -9,10 +9,10 @@ the chunks are.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from gml.data.dataset import Dataset
 from gml.gate.check import UnlikelyRow
 from gml.gate.exact_sum import exact_parts, exact_products
 from gml.gate.families import FamilyCounts
+from gml.gate.least_rows import Candidate, Least, LeastRows
 from gml.gate.settings import CheckSettings
 from gml.kernel.pool import in_order
 from gml.resources import available_threads
@@ -85,9 +86,9 @@ class RowTables:
         parts = in_order(part, starts, threads or available_threads())
         return np.concatenate([np.empty(0), *parts])
 
-    def described(self, row: _Candidate, number: int) -> UnlikelyRow:
+    def described(self, row: Candidate, number: int) -> UnlikelyRow:
         """Say which column makes a row unlikely."""
-        code_of = dict(zip(self.names, row.codes, strict=True))
+        code_of = dict(zip(self.names, map(int, row.cells), strict=True))
         worst: tuple[float, UnlikelyRow] | None = None
         for family, logs in zip(self.families, self.tables, strict=True):
             at = 0
@@ -100,7 +101,7 @@ class RowTables:
             term = float(logs[at, code])
             if worst is None or term < worst[0]:
                 name, level, p = family.variable.name, family.levels[code], math.exp(term)
-                found = UnlikelyRow(None, number, row.log_p, name, level, tuple(given), p)
+                found = UnlikelyRow(None, number, row.score, name, level, tuple(given), p)
                 worst = (term, found)
         assert worst is not None
         return worst[1]
@@ -152,7 +153,8 @@ def likely_rows(
     if rows is None:
         return None
     log_p = tables.log_p(rows, settings.threads)
-    scanned = _RangeOfRows(tables, settings.unlikely_rows).look_at(log_p, rows)
+    least = LeastRows(settings.unlikely_rows, tables.names)
+    scanned = _RangeOfRows(tables, least).look_at(log_p, rows)
     mean_too = with_mean or scanned.unknown > 0
     spread = _SpreadOfRows(tables, scanned.low, scanned.high, mean_too).look_at(log_p, rows)
     return _together(tables, scanned, spread, 1)
@@ -165,7 +167,7 @@ def _in_passes(
     columns = [at[name] for name in tables.names]
     # Without an order, no row has a number.
     how_many = settings.unlikely_rows if counter.keeps_order else 0
-    first = _RangeOfRows(tables, how_many, times > 1)
+    first = _RangeOfRows(tables, LeastRows(how_many, tables.names, times > 1))
     scanned = counter.ask(columns, lambda place: first)
     mean_too = with_mean or scanned.unknown > 0
     second = _SpreadOfRows(tables, scanned.low, scanned.high, mean_too)
@@ -183,7 +185,7 @@ def _together(tables: RowTables, scanned: _Range, spread: _Spread, times: int) -
         scanned.unknown // times,
         scanned.impossible // times,
         mean,
-        tuple(tables.described(row, row.position + 1) for row in scanned.least),
+        tuple(tables.described(row, row.position + 1) for row in scanned.least.rows),
     )
 
 
@@ -191,20 +193,12 @@ def moments_of_rows(families: Sequence[FamilyCounts], rows: Dataset) -> RowMomen
     """The moments of ln p over rows in memory."""
     tables = RowTables.of(families)
     log_p = tables.log_p(rows)
-    scanned = _RangeOfRows(tables, 0).look_at(log_p, rows)
+    scanned = _RangeOfRows(tables, LeastRows(0, ())).look_at(log_p, rows)
     spread = _SpreadOfRows(tables, scanned.low, scanned.high, False).look_at(log_p, rows)
     return _moments(spread.counts, scanned.low, scanned.high)
 
 
 # ---------------------------------------------------------------------- the first pass
-
-
-class _Candidate(NamedTuple):
-    """A row that may be one of the least likely, its number (from 0), and its codes by column."""
-
-    log_p: float
-    position: int
-    codes: tuple[int, ...]
 
 
 class _Range(NamedTuple):
@@ -214,8 +208,7 @@ class _Range(NamedTuple):
     high: float
     unknown: int
     impossible: int
-    n_rows: int
-    least: tuple[_Candidate, ...]
+    least: Least
 
 
 @dataclass(frozen=True)
@@ -223,79 +216,39 @@ class _RangeOfRows(Work[_Range]):
     """The range of ln p and the least likely rows; chunks must come in the order of the rows."""
 
     tables: RowTables
-    how_many: int
-    distinct: bool = False
-    """Whether equal rows count as one."""
+    least: LeastRows
 
     def of(self, chunk: Dataset) -> _Range:
         """Look at a chunk, whose rows may have been chosen among those that stood there."""
-        found = self.look_at(self.tables.log_p(chunk), chunk)
-        if chunk.kept is None:
-            return found
-        numbers = chunk.kept.numbers()
-        least = tuple(row._replace(position=int(numbers[row.position])) for row in found.least)
-        return found._replace(n_rows=len(chunk.kept.keep), least=least)
+        log_p = self.tables.log_p(chunk)
+        return self._range(log_p, chunk, self.least.of_chunk(_shown(log_p, chunk), chunk))
 
     def look_at(self, log_p: NDArray[np.float64], rows: Dataset) -> _Range:
-        """Look at rows of which ln p is known."""
-        hidden = np.isnan(log_p)
-        unknown = rows.count(hidden)
-        impossible = rows.count(np.isneginf(log_p))
-        if rows.weights is not None:
-            hidden |= rows.weights == 0
-        low, high = _finite_range(log_p)
-        least = self._least(np.where(hidden, np.inf, log_p), rows) if self.how_many else ()
-        return _Range(low, high, unknown, impossible, len(log_p), least)
+        """Look at rows as they stand, of which ln p is known."""
+        return self._range(log_p, rows, self.least.of(_shown(log_p, rows), rows))
 
     def add(self, first: _Range, second: _Range) -> _Range:
         """Join two ranges; the rows of the second stand behind those of the first."""
-        behind = [row._replace(position=row.position + first.n_rows) for row in second.least]
         return _Range(
             min(first.low, second.low),
             max(first.high, second.high),
             first.unknown + second.unknown,
             first.impossible + second.impossible,
-            first.n_rows + second.n_rows,
-            self._first([*first.least, *behind]),
+            self.least.add(first.least, second.least),
         )
 
-    def _first(self, rows: Iterable[_Candidate]) -> tuple[_Candidate, ...]:
-        """The least likely of some rows, the least likely first; of equal ones the first row."""
-        ordered = sorted(rows, key=lambda row: (row.log_p, row.position))
-        if self.distinct:
-            ordered = list({row.codes: row for row in reversed(ordered)}.values())
-            ordered.sort(key=lambda row: (row.log_p, row.position))
-        return tuple(ordered[: self.how_many])
-
-    def _least(self, log_p: NDArray[np.float64], rows: Dataset) -> tuple[_Candidate, ...]:
-        """The least likely rows; what is hidden has ln p = ∞."""
-        how_many = min(self.how_many, int(np.count_nonzero(~np.isposinf(log_p))))
-        if how_many == 0:
-            return ()
-        columns = [rows.columns[rows.index(name)] for name in self.tables.names]
-
-        def candidate(row: int) -> _Candidate:
-            return _Candidate(float(log_p[row]), row, tuple(int(column[row]) for column in columns))
-
-        if self.distinct:
-            return self._first(map(candidate, _first_of_each(log_p, columns, how_many)))
-        bound = np.partition(log_p, how_many - 1)[how_many - 1]
-        some = [np.flatnonzero(log_p < bound), np.flatnonzero(log_p == bound)[:how_many]]
-        return self._first(map(candidate, np.concatenate(some).tolist()))
+    def _range(self, log_p: NDArray[np.float64], rows: Dataset, least: Least) -> _Range:
+        low, high = _finite_range(log_p)
+        unknown = rows.count(np.isnan(log_p))
+        return _Range(low, high, unknown, rows.count(np.isneginf(log_p)), least)
 
 
-def _first_of_each(
-    log_p: NDArray[np.float64], columns: Sequence[NDArray[Any]], how_many: int
-) -> list[int]:
-    """The first of equal rows, for at least so many of the least likely different ones."""
-    found: list[int] = []
-    for value in np.unique(log_p[~np.isposinf(log_p)]).tolist():
-        at = np.flatnonzero(log_p == value)
-        cells = np.column_stack([column[at] for column in columns])
-        found += at[np.unique(cells, axis=0, return_index=True)[1]].tolist()
-        if len(found) >= how_many:
-            break
-    return found
+def _shown(log_p: NDArray[np.float64], rows: Dataset) -> NDArray[np.float64]:
+    """ln p of rows that are complete and count, ∞ of the others."""
+    hidden = np.isnan(log_p)
+    if rows.weights is not None:
+        hidden |= rows.weights == 0
+    return np.where(hidden, np.inf, log_p)
 
 
 def _finite_range(values: NDArray[np.float64]) -> tuple[float, float]:

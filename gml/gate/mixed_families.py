@@ -14,17 +14,26 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.counts.orthogonal_terms import bases_from
+from gml.counts.row_sums import Found, NumberTable, Steps, together
 from gml.data.dataset import Variable
-from gml.data.row_groups import configurations_at
-from gml.gate.gaussian_families import GaussianFamily, NodeChoice, allowance, gaussian_family
+from gml.gate.enough_rows import enough_rows
+from gml.gate.gaussian_families import (
+    GaussianFamily,
+    NewRegression,
+    NodeChoice,
+    OldRegression,
+    allowance,
+    gaussian_family,
+    new_regression,
+    old_regression,
+)
 from gml.gate.lines_of_node import LinesOfNode, lines_of_node
-from gml.gate.number_rows import NumberRows
+from gml.gate.regression_sums import ErrorSums, RegressionDesign
 from gml.gate.selection import gain_of_choice, level_beyond_doubt
 from gml.model.bayesnet import CPT, BayesNet, LinearGaussian
 from gml.model.configurations import configuration
-from gml.model.regression_rows import Vector, errors_under
 from gml.model.regressions import NumberCpd
-from gml.stopping import check_stopped
 
 
 @dataclass(frozen=True)
@@ -69,63 +78,38 @@ def number_cpds(net: BayesNet) -> list[NumberCpd]:
     return [cpd for cpd in net.cpds if not isinstance(cpd, CPT)]
 
 
-def places_of_rows(cpd: NumberCpd, rows: NumberRows) -> NDArray[np.int64]:
-    """The configuration of labels that each row has; −1 where one is missing or not known."""
-    sizes = [len(parent.levels or ()) for parent in cpd.label_parents]
-    return configurations_at(sizes, [rows.columns[p.name] for p in cpd.label_parents], rows.n)
-
-
-def errors_of_rows(
-    cpd: NumberCpd, rows: NumberRows, places: NDArray[np.int64]
-) -> tuple[Vector, Vector]:
-    """Errors of all rows in standard deviations, and these deviations; NaN where there is none."""
-    errors, sds = np.full(rows.n, np.nan), np.full(rows.n, np.nan)
-    for place, line in enumerate(cpd.regressions):
-        at = np.flatnonzero(places == place)
-        if not len(at):
-            continue
-        slopes = dict(zip((p.name for p in line.parents), line.coefficients, strict=True))
-        parents = sorted(slopes)
-        errors[at] = errors_under(
-            line.intercept,
-            [slopes[parent] for parent in parents],
-            line.sd,
-            [rows.columns[parent][at] for parent in parents],
-            rows.columns[cpd.variable.name][at],
-        )
-        sds[at] = line.sd
-    return errors, sds
-
-
-def number_nodes(net: BayesNet, rows: NumberRows, alpha: float) -> list[NumberNode]:
+def number_nodes(net: BayesNet, table: NumberTable, alpha: float) -> list[NumberNode]:
     """Fit the regressions of a model to new rows; nodes that lack a column are left out."""
     level = level_beyond_doubt(alpha, len(net.names))
-    return [
-        _node(cpd, rows, level, len(net.names))
+    there = [
+        cpd
         for cpd in number_cpds(net)
-        if all(v.name in rows.columns for v in (cpd.variable, *cpd.parents))
+        if all(v.name in table.names for v in (cpd.variable, *cpd.parents))
     ]
+    return together(table, (_node(cpd, level, len(net.names)) for cpd in there))
 
 
-def _node(cpd: NumberCpd, rows: NumberRows, level: float, n_nodes: int) -> NumberNode:
+def _node(cpd: NumberCpd, level: float, n_nodes: int) -> Steps[NumberNode]:
+    # A configuration that the model never saw has the figures of all of its rows.
+    own = [
+        replace(line, rows=None) if line.n is None and cpd.label_parents else line
+        for line in cpd.regressions
+    ]
+    old = [old_regression(line) for line in own]
+    found, new = yield from _new_regressions(RegressionDesign.of(own, cpd.label_parents), old)
+    places = [k for k, line in enumerate(own) if line.n is not None or k in found]
     if isinstance(cpd, LinearGaussian):
-        family = gaussian_family(cpd, rows, level)
+        places = [0]
+    names = [parent.name for parent in cpd.label_parents]
+    families = []
+    for k in places:
+        levels = configuration(cpd.label_parents, k) if names else ()
+        labels = tuple(zip(names, levels, strict=True))
+        families.append(gaussian_family(own[k], old[k], new.get(k), found.get(k), level, labels))
+    if isinstance(cpd, LinearGaussian):
+        (family,) = families
         weak = tuple(family.parents[k].name for k in family.weak)
         return NumberNode(cpd, (family,), (0,), weak, allowance(family, n_nodes))
-    at = places_of_rows(cpd, rows)
-    present = set(np.unique(at).tolist())
-    families, places = [], []
-    for place, line in enumerate(cpd.regressions):
-        if line.n is None and place not in present:
-            continue
-        check_stopped()
-        names = (parent.name for parent in cpd.label_parents)
-        labels = tuple(zip(names, configuration(cpd.label_parents, place), strict=True))
-        chosen = rows.where(at == place)
-        # A configuration that the model never saw has the figures of all of its rows.
-        own = line if line.n is not None else replace(line, rows=None)
-        families.append(gaussian_family(own, chosen, level, labels))
-        places.append(place)
     weak, spared = _choice(cpd, families, places, level, n_nodes)
     choice = NodeChoice(len(weak), spared)
     return NumberNode(
@@ -135,6 +119,23 @@ def _node(cpd: NumberCpd, rows: NumberRows, level: float, n_nodes: int) -> Numbe
         weak,
         spared,
     )
+
+
+def _new_regressions(
+    design: RegressionDesign, old: Sequence[OldRegression | None]
+) -> Steps[tuple[Found, dict[int, NewRegression]]]:
+    """The new rows of each configuration, and the regressions of those that can be compared."""
+    (found,) = yield [design]
+    comparable = {
+        place: sums
+        for place, sums in found.items()
+        if old[place] is not None and enough_rows(sums.n, design.n_terms)
+    }
+    bases = yield from bases_from(design, comparable)
+    if not bases:
+        return found, {}
+    (sums,) = yield [ErrorSums(design, bases)]
+    return found, {place: new_regression(basis, sums[place]) for place, basis in bases.items()}
 
 
 # ---------------------------------------------------------------------- chosen parents

@@ -19,49 +19,35 @@ or by the probability of an error as large or larger.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gml.data.dataset import Dataset
-from gml.data.row_groups import configurations_at
+from gml.counts.number_rows import NumberRows
+from gml.counts.row_sums import NumberTable
 from gml.errors import counted
 from gml.gate.check import INSUFFICIENT, LIKELIHOOD, NATS_PER_ROW, PASS, Check, UnlikelyRow
 from gml.gate.check_ids import FIT_ID
+from gml.gate.density_moments import DensityMoments, density_moments, read_candidates
 from gml.gate.enough_rows import enough_rows
 from gml.gate.families import FamilyCounts
 from gml.gate.fit_checks import dimension_of, log_p_of_loss, mean_terms, moments_of_draws
 from gml.gate.gaussian_fit import figures_of_fit, least_z
-from gml.gate.likely_rows import RowMoments, RowTables
-from gml.gate.mixed_families import NumberNode, errors_of_rows, places_of_rows
+from gml.gate.least_rows import Candidate
+from gml.gate.likely_rows import RowTables
+from gml.gate.mixed_families import NumberNode
 from gml.gate.monte_carlo import MonteCarlo
-from gml.gate.number_rows import NumberRows
 from gml.gate.question import Question
+from gml.gate.row_densities import NodeDensity, RowDensities
 from gml.gate.selection import Selection
 from gml.gate.settings import CheckSettings
 from gml.gate.tails import log_chi2_tail, log_normal_tail
 from gml.model.bayesnet import BayesNet
-from gml.model.regression_rows import FitShare, Vector
+from gml.model.regression_rows import FitShare
 
-
-@dataclass(frozen=True)
-class RowErrors:
-    """Numbers at the rows: nodes by name × rows, in standard deviations, and these deviations."""
-
-    names: tuple[str, ...]
-    errors: Vector
-    sds: Vector
-    places: NDArray[np.int64]
-
-    def log_densities(self, node: int, counted_places: Sequence[int]) -> Vector:
-        """ln of the density of one node, 0 in configurations that are left out."""
-        found: Vector = -0.5 * (math.log(2 * math.pi) + self.errors[node] ** 2) - np.log(
-            self.sds[node]
-        )
-        left_out = (self.places[node] >= 0) & ~np.isin(self.places[node], counted_places)
-        return np.where(left_out & ~np.isnan(found), 0.0, found)
+# Variances with a third moment that floats can hold are smaller.
+_LARGEST = 1e200
 
 
 @dataclass(frozen=True)
@@ -80,52 +66,56 @@ def mixed_fit_check(
     label_families: Sequence[FamilyCounts],
     nodes: Sequence[NumberNode],
     selection: Selection,
-    rows: NumberRows,
-    data: Dataset,
+    table: NumberTable,
     settings: CheckSettings,
 ) -> tuple[Question, tuple[UnlikelyRow, ...]]:
-    """Ask whether the new rows are less likely; also returns the least likely ones.
-
-    `data` has the labels in the order that `rows.numbers` refers to.
-    """
+    """Ask whether the new rows are less likely; also returns the least likely ones."""
     nodes = sorted(nodes, key=lambda node: node.name)
     names = tuple(sorted([*(f.variable.name for f in label_families), *(n.name for n in nodes)]))
     check = Check(FIT_ID, "fit", LIKELIHOOD, names, status=INSUFFICIENT)
     if len(names) < len(net.names):
         return Question(replace(check, message="not all columns of the model are there")), ()
-    found = RowTables.of(label_families)
-    of_rows = found.log_p(data, settings.threads)
-    errors = _row_errors(nodes, rows)
-    unlikely = _least_likely(net, found, of_rows, errors, rows, data, settings.unlikely_rows)
+    tables = RowTables.of(label_families)
     old = [_old_node(node) for node in nodes]
+    known = [one for one in old if one is not None]
     n_old = _rows_behind(label_families, nodes)
-    if any(line.sd == 0 for node in nodes for line in node.cpd.regressions):
+    has_errors = all(line.sd != 0 for node in nodes for line in node.cpd.regressions)
+    before: dict[str, float] = {}
+    after: dict[str, float] = {}
+    for family, logs in zip(tables.families, tables.tables, strict=True):
+        before[family.variable.name], after[family.variable.name] = mean_terms(family, logs)
+    expected = None
+    if has_errors and n_old is not None and len(known) == len(nodes):
+        expected = math.fsum(before.values()), math.fsum(one.mean for one in known)
+    densities = RowDensities(
+        tuple(
+            NodeDensity.of(node.cpd, None if one is None else one.places)
+            for node, one in zip(nodes, old, strict=True)
+        ),
+        tables,
+    )
+    # Ranked by the exponents, which order rows as tails do where it matters; then by tails.
+    found, least = density_moments(table, densities, expected, 4 * settings.unlikely_rows)
+    unlikely = _least_likely(net, densities, table, least, settings.unlikely_rows)
+    if not has_errors:
         return Question(replace(check, message="a node has no error of its own")), unlikely
-    if n_old is None or any(one is None for one in old):
+    if expected is None or n_old is None:
         why = "the model does not say how likely its rows were, all columns together"
         return Question(replace(check, message=why)), unlikely
-    known = [one for one in old if one is not None]
-    labels = of_rows[rows.numbers]
-    terms = {node.name: errors.log_densities(k, known[k].places) for k, node in enumerate(nodes)}
-    numbers = np.sum(list(terms.values()), axis=0)
-    seen = ~np.isnan(labels + numbers)
-    n = int(np.count_nonzero(seen))
+    n, n_rows = found.n, found.n_rows
     if not enough_rows(n):
         return Question(replace(check, message=f"{n} complete rows are too few")), unlikely
-    if not np.isfinite(numbers[seen]).all():
+    if not (found.is_finite and found.total.variance < _LARGEST):
         why = "some errors are beyond what can be squared"
         return Question(replace(check, message=why)), unlikely
-    before = {node.name: one.mean for node, one in zip(nodes, known, strict=True)}
-    after = {name: float(np.mean(term[seen])) for name, term in terms.items()}
-    for family, table in zip(found.families, found.tables, strict=True):
-        before[family.variable.name], after[family.variable.name] = mean_terms(family, table)
-    mean = float(np.mean(labels[seen])) + float(np.mean(numbers[seen]))
+    for node, one, share in zip(nodes, known, found.densities, strict=True):
+        before[node.name], after[node.name] = one.mean, share
+    mean = found.mean_of_labels + found.mean_of_numbers
     spared = selection.allowance(label_families) + math.fsum(node.allowance for node in nodes)
     loss = math.fsum(before.values()) - mean
     judged = _Judged(
         loss - spared,
-        labels[seen],
-        numbers[seen],
+        found,
         None
         if any(one.covariance is None for one in known)
         else max(0.0, math.fsum(one.covariance or 0.0 for one in known)),
@@ -134,10 +124,10 @@ def mixed_fit_check(
     )
     log_p = judged.log_p()
     figures = figures_of_fit(before, after, spared)
-    aside = f" ({counted(rows.n - n, 'row')} with missing or unknown values left out)"
+    aside = f" ({counted(n_rows - n, 'row')} with missing or unknown values left out)"
     answered = replace(
         check,
-        message=f"mean ln p of a row {mean + loss:.4g} → {mean:.4g}{aside if n < rows.n else ''}",
+        message=f"mean ln p of a row {mean + loss:.4g} → {mean:.4g}{aside if n < n_rows else ''}",
         test=LIKELIHOOD,
         statistic=-loss,
         log_p=log_p,
@@ -160,11 +150,10 @@ def mixed_fit_check(
 
 @dataclass(frozen=True)
 class _Judged:
-    """A loss, and ln p of labels and of numbers at the new rows, by which it is judged."""
+    """A loss, and what is known of ln p of the new rows, by which it is judged."""
 
     loss: float
-    labels: Vector
-    numbers: Vector
+    new: DensityMoments
     old_variance: float | None
     """Of the numbers in the old rows, if it is known."""
     n_old: int
@@ -172,34 +161,20 @@ class _Judged:
 
     def log_p(self, drawn: float = 0.0) -> float:
         """ln P(a loss as large), with at least this variance of labels."""
-        total = self.labels + self.numbers
-        of_labels, of_numbers = float(np.var(self.labels)), float(np.var(self.numbers))
+        total = self.new.total
+        of_labels, of_numbers = self.new.labels.variance, self.new.numbers.variance
         wider = max(0.0, drawn - of_labels)
         together = 0.0
         if of_labels > 0 and of_numbers > 0:
-            shared = float(np.mean((self.labels - np.mean(self.labels)) * self.numbers))
-            together = shared / math.sqrt(of_labels * of_numbers)
+            together = self.new.covariance / math.sqrt(of_labels * of_numbers)
         kept = of_numbers if self.old_variance is None else self.old_variance
         across = 2 * together * math.sqrt((of_labels + wider) * kept)
         old = max(0.0, of_labels + wider + kept + across)
         fitted = 2 * self.dimension / self.n_old**2
-        z = least_z(self.loss, total, (old, self.n_old), fitted + wider / len(total))
-        away = total - np.mean(total)
-        moments = RowMoments(len(total), float(np.mean(away**2)) + wider, float(np.mean(away**3)))
+        z = least_z(self.loss, total, (old, self.n_old), fitted + wider / total.n)
+        moments = replace(total, variance=total.variance + wider)
         skewed = log_p_of_loss(self.loss, moments, self.n_old, math.ceil(self.dimension))
         return max(log_normal_tail(z), skewed)
-
-
-def _row_errors(nodes: Sequence[NumberNode], rows: NumberRows) -> RowErrors:
-    errors, sds, places = [], [], []
-    for node in nodes:
-        at = places_of_rows(node.cpd, rows)
-        own, deviations = errors_of_rows(node.cpd, rows, at)
-        errors.append(own)
-        sds.append(deviations)
-        places.append(at)
-    names = tuple(node.name for node in nodes)
-    return RowErrors(names, np.array(errors), np.array(sds), np.array(places))
 
 
 def _old_node(node: NumberNode) -> _OldNode | None:
@@ -242,68 +217,52 @@ def _rows_behind(label_families: Sequence[FamilyCounts], nodes: Sequence[NumberN
 
 def _least_likely(
     net: BayesNet,
-    found: RowTables,
-    log_p: NDArray[np.float64],
-    errors: RowErrors,
-    rows: NumberRows,
-    data: Dataset,
+    densities: RowDensities,
+    table: NumberTable,
+    candidates: Sequence[Candidate],
     how_many: int,
 ) -> tuple[UnlikelyRow, ...]:
-    """The rows whose labels and errors are the least likely together."""
-    squares = np.sum(errors.errors**2, axis=0)
-    labels = log_p[rows.numbers]
-    complete = np.flatnonzero(~np.isnan(squares + labels))
-    _, once = np.unique(rows.numbers[complete], return_index=True)
-    chosen = complete[once]
-    size = float(len(errors.names))
-    # Ranked by the exponents, which order rows as tails do where it matters; then by tails.
-    rough = labels[chosen] - squares[chosen] / 2
-    first = chosen[np.lexsort((rows.numbers[chosen], rough))][: 4 * how_many]
-    scores = {
-        int(row): float(labels[row]) + log_chi2_tail(float(squares[row]), size) for row in first
-    }
-    order = sorted(scores, key=lambda row: (scores[row], int(rows.numbers[row])))[:how_many]
-    return tuple(_described(net, found, errors, rows, data, row, scores[row]) for row in order)
+    """The rows whose labels and errors are the least likely together, of some candidates."""
+    rows = read_candidates(table, densities, candidates)
+    found = densities.of(rows)
+    size = float(len(densities.nodes))
+    scores = [
+        float(labels) + log_chi2_tail(float(squares), size)
+        for labels, squares in zip(found.labels, found.squares, strict=True)
+    ]
+    surprises = _surprises(densities, rows)
 
+    def described(row: int) -> UnlikelyRow:
+        by_name = {name: float(logs[row]) for name, logs in surprises.items()}
+        column = min(by_name, key=lambda name: (by_name[name], name))
 
-def _described(
-    net: BayesNet,
-    found: RowTables,
-    errors: RowErrors,
-    rows: NumberRows,
-    data: Dataset,
-    row: int,
-    log_probability: float,
-) -> UnlikelyRow:
-    at = int(rows.numbers[row])
-    surprises: dict[str, float] = {}
-    for family, logs in zip(found.families, found.tables, strict=True):
-        sizes = [len(parent.levels or ()) for parent in family.parents]
-        codes = [rows.columns[parent.name][row : row + 1] for parent in family.parents]
-        (place,) = configurations_at(sizes, codes, 1).tolist()
-        surprises[family.variable.name] = float(
-            logs[place, int(rows.columns[family.variable.name][row])]
+        def shown(name: str) -> str:
+            value, levels = float(rows.columns[name][row]), table.reader.levels.get(name)
+            return f"{value:.6g}" if levels is None else levels[int(value)]
+
+        return UnlikelyRow(
+            None,
+            candidates[row].position + 1,
+            scores[row],
+            column,
+            shown(column),
+            tuple((parent.name, shown(parent.name)) for parent in net.cpd(column).parents),
+            math.exp(by_name[column]),
         )
-    for k, name in enumerate(errors.names):
-        away = abs(float(errors.errors[k, row]))
-        surprises[name] = min(0.0, log_normal_tail(away) + math.log(2))
-    column = min(surprises, key=lambda name: (surprises[name], name))
-    levels: Mapping[str, tuple[str, ...]] = {
-        variable.name: variable.levels for variable in data.variables if variable.levels is not None
-    }
-    numeric = {v.name for v in net.variables if v.is_continuous}
 
-    def shown(name: str) -> str:
-        value = float(rows.columns[name][row])
-        return f"{value:.6g}" if name in numeric else levels[name][int(value)]
+    order = sorted(range(len(scores)), key=lambda row: (scores[row], candidates[row].position))
+    return tuple(described(row) for row in order[:how_many])
 
-    given = tuple((parent.name, shown(parent.name)) for parent in net.cpd(column).parents)
-    return UnlikelyRow(
-        None,
-        at + 1,
-        log_probability,
-        column,
-        shown(column),
-        given,
-        math.exp(surprises[column]),
-    )
+
+def _surprises(densities: RowDensities, rows: NumberRows) -> dict[str, Sequence[float]]:
+    """ln P(label | parents), or of an error as large or larger, of each node at rows."""
+    found: dict[str, Sequence[float]] = {}
+    if densities.tables is not None:
+        for family, logs in zip(densities.tables.families, densities.tables.tables, strict=True):
+            places = rows.configurations({p.name: len(p.levels or ()) for p in family.parents})
+            codes = rows.columns[family.variable.name].astype(np.int64)
+            found[family.variable.name] = logs[places, codes].tolist()
+    for node, errors in zip(densities.nodes, densities.errors_of(rows), strict=True):
+        tails = [log_normal_tail(abs(away)) + math.log(2) for away in errors.tolist()]
+        found[node.child] = [min(0.0, tail) for tail in tails]
+    return found

@@ -12,13 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gml.counts.memory import MemoryCounter
-from gml.data.dataset import Dataset
+from gml.counts.chunked_rows import ChunkedRows
+from gml.counts.counter import Counter
+from gml.counts.number_rows import NumberReader
+from gml.counts.row_sums import NumberTable
 from gml.gate.asked import Asked
 from gml.gate.check import UnlikelyRow
 from gml.gate.clique_tables import has_counts
 from gml.gate.families import family_counts
-from gml.gate.gaussian_fit import gaussian_fit_check, least_likely_rows
+from gml.gate.far_rows import without_far_rows
+from gml.gate.gaussian_fit import gaussian_fit_check
 from gml.gate.gaussian_schema import number_schema_checks
 from gml.gate.level_questions import column_counts
 from gml.gate.margins import column_margins
@@ -27,7 +30,6 @@ from gml.gate.mixed_fit import mixed_fit_check
 from gml.gate.mixed_structure import mixed_structure_checks
 from gml.gate.mixed_tables import mixed_table_checks
 from gml.gate.number_questions import questions_about_numbers
-from gml.gate.number_rows import NumberRows, number_rows, without_far_rows
 from gml.gate.question import Question
 from gml.gate.range_checks import drift_checks
 from gml.gate.repeat_checks import RowRepeats, all_are_copies
@@ -58,7 +60,8 @@ def notes_on_kept(net: BayesNet, lacking: bool) -> list[str]:
 
 def mixed_questions(
     net: BayesNet,
-    data: Dataset,
+    counter: Counter,
+    rows: ChunkedRows,
     settings: CheckSettings,
     context: Context,
     *,
@@ -67,14 +70,11 @@ def mixed_questions(
 ) -> Asked:
     """Ask what the families are about."""
     labels = BayesNet(tuple(cpd for cpd in net.cpds if isinstance(cpd, CPT)))
-    present = [name for name in net.names if name in data.names]
-    rows = number_rows(data.select(present), labels.names)
+    table = NumberTable(rows, NumberReader.of(rows.variables, labels.names, rows.decimal))
     numeric = {cpd.variable.name for cpd in number_cpds(net)}
     before = {name: found for name, found in context.numbers_before.items() if name in numeric}
-    near, notes = without_far_rows(rows, before)
-    counter = MemoryCounter(
-        data.select([name for name in present if name in labels.names]), threads=settings.threads
-    )
+    near, notes = without_far_rows(table, before, context.as_read)
+    counter = counter.select([name for name in labels.names if name in rows.names])
     families = family_counts(labels, counter)
     selection = weak_parents(families, len(net.names), settings.alpha)
     nodes = number_nodes(net, near, settings.alpha)
@@ -82,7 +82,7 @@ def mixed_questions(
     questions: list[Question] = []
     unlikely: tuple[UnlikelyRow, ...] = ()
     if "schema" in settings.families:
-        questions += _schema(net, labels, rows, columns, context)
+        questions += _schema(net, labels, table, columns, context)
         numbers = context.numbers(net.names)
         questions += questions_about_numbers(numbers, repeats, all_are_copies)
         for name in (name for name in labels.names if name in numbers):
@@ -106,14 +106,10 @@ def mixed_questions(
         )
     if "fit" in settings.families:
         if labels.cpds:
-            fit, unlikely = mixed_fit_check(
-                net, families, nodes, selection, near, data.select(present), settings
-            )
+            fit, unlikely = mixed_fit_check(net, families, nodes, selection, near, settings)
         else:
             lines = [family for node in nodes for family in node.families]
-            fit, errors = gaussian_fit_check(net, lines, near)
-            if errors is not None:
-                unlikely = least_likely_rows(net, near, errors, settings.unlikely_rows)
+            fit, unlikely = gaussian_fit_check(net, lines, near, settings.unlikely_rows)
         questions.append(fit)
     # A configuration that no row was of has nothing to keep.
     fitted = [
@@ -132,12 +128,12 @@ def mixed_questions(
 def _schema(
     net: BayesNet,
     labels: BayesNet,
-    rows: NumberRows,
+    table: NumberTable,
     columns: Mapping[str, ColumnCounts],
     context: Context,
 ) -> list[Question]:
     questions = schema_checks(labels, columns, context)
-    return _in_order(net, [*questions, *number_schema_checks(number_cpds(net), rows, context)])
+    return _in_order(net, [*questions, *number_schema_checks(number_cpds(net), table, context)])
 
 
 def _in_order(net: BayesNet, questions: Sequence[Question]) -> list[Question]:

@@ -15,11 +15,12 @@ does not keep, is taken at its worst.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from gml.counts.row_sums import NumberTable, Steps, together
 from gml.errors import parameter
 from gml.gate.check import INSUFFICIENT, NATS, PASS
 from gml.gate.gaussian_families import spreads
@@ -28,12 +29,11 @@ from gml.gate.gaussian_tables import changes_of_variance
 from gml.gate.lines_of_node import Information, LinesOfNode, lines_of_node
 from gml.gate.mixed_families import NumberNode, groups_without, log_p_of_parent
 from gml.gate.mixed_independences import mixed_independence
-from gml.gate.number_rows import NumberRows
 from gml.gate.question import Question
 from gml.gate.relations import edge_check, given_text, too_weak
 from gml.gate.tails import log_f_tail
 from gml.graph.graph import Graph
-from gml.independence.implied import implied_independences
+from gml.independence.implied import each_implied
 from gml.model.baseline import Reference
 from gml.resources import require_memory
 from gml.stopping import check_stopped
@@ -44,7 +44,7 @@ _PAIR_BYTES = 1300
 
 def mixed_structure_checks(
     graph: Graph,
-    rows: NumberRows,
+    table: NumberTable,
     nodes: Sequence[NumberNode],
     labels: Sequence[str],
     *,
@@ -59,13 +59,7 @@ def mixed_structure_checks(
         f"checks of {n_pairs} pairs",
         f"; leave the structure out with {parameter('families')} schema,tables,fit",
     )
-    of_labels = frozenset(labels)
-    questions = []
-    for u, v, given in implied_independences(graph):
-        if {u, v} <= of_labels or any(name not in rows.columns for name in (u, v, *given)):
-            continue
-        check_stopped()
-        questions.append(mixed_independence(rows, of_labels, (u, v, given), references))
+    questions = together(table, _independences(graph, table, frozenset(labels), references))
     for node in nodes:
         if not node.label_parents:
             (family,) = node.families
@@ -74,6 +68,21 @@ def mixed_structure_checks(
         names = [parent.name for parent in node.cpd.parents]
         questions += [_edge(node, name, alpha) for name in names]
     return questions
+
+
+def _independences(
+    graph: Graph,
+    table: NumberTable,
+    labels: frozenset[str],
+    references: Mapping[str, Reference],
+) -> Iterator[Steps[Question]]:
+    """Ask about pairs without an edge, one after the other."""
+    there = frozenset(table.names)
+    for u, v, given in each_implied(graph):
+        if {u, v} <= labels or not there.issuperset((u, v, *given)):
+            continue
+        check_stopped()
+        yield mixed_independence(table, labels, (u, v, given), references)
 
 
 def _edge(node: NumberNode, source: str, alpha: float) -> Question:

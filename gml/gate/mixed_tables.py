@@ -53,7 +53,7 @@ from gml.gate.mixed_families import NumberNode
 from gml.gate.question import Question
 from gml.gate.selection import log_choices_of
 from gml.gate.stratified import SHIFT, pooled_shift
-from gml.model.regression_rows import N_CUTS, Vector, counts_within
+from gml.model.regression_rows import N_CUTS, Vector
 
 
 def mixed_table_checks(node: NumberNode, n_nodes: int) -> list[Question]:
@@ -220,10 +220,10 @@ def _of_values(node: NumberNode, choices: float) -> list[Question]:
     old, new, chosen = [], [], []
     for family in node.families:
         kept = family.cpd.rows
-        if kept is None or family.values is None or len(kept.cuts) < N_CUTS:
+        if kept is None or len(kept.cuts) < N_CUTS:
             continue
         old.append(np.array(kept.counts, dtype=np.int64))
-        new.append(counts_within(kept.cuts, family.values))
+        new.append(np.array(family.counts or [0] * len(kept.counts), dtype=np.int64))
         chosen.append(family)
     if not chosen:
         return []

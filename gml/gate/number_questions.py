@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from gml.data.number_summary import NumberSummary, NumberValues
+from gml.data.number_summary import Numbers, NumberSummary
 from gml.gate.question import Question
 from gml.gate.range_checks import range_checks
 from gml.gate.rarefaction import OtherReasons
@@ -16,7 +16,7 @@ from gml.model.training import Repeats
 
 
 def questions_about_numbers(
-    numbers: Mapping[str, tuple[NumberSummary, NumberValues]],
+    numbers: Mapping[str, tuple[NumberSummary, Numbers]],
     repeats: RowRepeats | None,
     reasons: Callable[[Repeats, int], OtherReasons] | None = None,
 ) -> list[Question]:

@@ -24,10 +24,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from gml.data.number_summary import NumberSummary, NumberValues
+from gml.data.number_summary import Numbers, NumberSummary
 from gml.errors import Note, parameter
 from gml.gate.check import DRIFT, FAIL, PASS, RANGE, SENTINEL, SHARE_OF_ROWS, WARN, Check
 from gml.gate.check_ids import column_id
@@ -50,7 +51,7 @@ _MACHINE_LIMITS = frozenset(
 )
 
 
-def range_checks(name: str, old: NumberSummary, new: NumberValues) -> list[Question]:
+def range_checks(name: str, old: NumberSummary, new: Numbers) -> list[Question]:
     """Ask whether the numbers of a column lie where they used to, and whether one is a code."""
     return [_range(name, old, new), _code(name, old, new)]
 
@@ -67,20 +68,55 @@ def log_p_beyond(old: int, new: int, beyond: int) -> float:
     return float(np.sum(np.log((new - i) / (old + new - i))))
 
 
-def _range(name: str, old: NumberSummary, new: NumberValues) -> Question:
-    above = int(new.counts[new.values > old.largest].sum())
-    below = int(new.counts[new.values < old.smallest].sum())
+class _Beyond(NamedTuple):
+    """The new values beyond one end of the old ones."""
+
+    rows: int
+    """With repetitions."""
+    farthest: list[tuple[float, int]]
+    """The farthest values and how often they occur, in ascending order; one more than is shown."""
+    commonest: float
+    times: int
+    """How often the commonest value occurs; of equal ones it is the smallest."""
+
+
+def _beyond(old: NumberSummary, new: Numbers) -> tuple[_Beyond, _Beyond]:
+    """What lies below and above."""
+    ends = [_Beyond(0, [], 0.0, 0), _Beyond(0, [], 0.0, 0)]
+    for part in new.parts():
+        first = int(np.searchsorted(part.values, old.smallest, side="left"))
+        last = int(np.searchsorted(part.values, old.largest, side="right"))
+        for side, chosen in enumerate((slice(0, first), slice(last, None))):
+            values, counts = part.values[chosen], part.counts[chosen].astype(np.int64)
+            if not len(values):
+                continue
+            known = ends[side]
+            here = slice(0, _SHOWN + 1) if side == 0 else slice(-_SHOWN - 1, None)
+            far = list(zip(values[here].tolist(), counts[here].tolist(), strict=True))
+            k = int(np.argmax(counts))
+            more = int(counts[k]) > known.times
+            ends[side] = _Beyond(
+                known.rows + int(counts.sum()),
+                [*known.farthest, *far][here],
+                float(values[k]) if more else known.commonest,
+                int(counts[k]) if more else known.times,
+            )
+    return ends[0], ends[1]
+
+
+def _range(name: str, old: NumberSummary, new: Numbers) -> Question:
+    ends = _beyond(old, new)
+    below, above = (end.rows for end in ends)
+    found = new.summary()
     log_p = min(
         0.0,
-        math.log(2) + min(log_p_beyond(old.n, new.n, beyond) for beyond in (above, below)),
+        math.log(2) + min(log_p_beyond(old.n, found.n, beyond) for beyond in (above, below)),
     )
     before = span(old.smallest, old.largest)
     message = f"{name}: all numbers lie within {before}"
-    found = new.summary()
     if above or below:
-        outside = (new.values > old.largest) | (new.values < old.smallest)
         rows = "1 value lies" if above + below == 1 else f"{above + below} values lie"
-        message = f"{name}: {rows} beyond {before}: {_shown(new, outside, old)}"
+        message = f"{name}: {rows} beyond {before}: {_shown(ends, old)}"
         message += unit_change(old, found)
     return Question(
         Check(
@@ -92,39 +128,38 @@ def _range(name: str, old: NumberSummary, new: NumberValues) -> Question:
             test=EXCEEDANCE,
             statistic=float(above + below),
             log_p=log_p,
-            effect=(above + below) / new.n,
+            effect=(above + below) / found.n,
             effect_unit=SHARE_OF_ROWS,
             old={"min": old.smallest, "max": old.largest},
             new={"min": found.smallest, "max": found.largest, "below": below, "above": above},
             rows_old=old.n,
-            rows_new=new.n,
+            rows_new=found.n,
             status=PASS,
         )
     )
 
 
-def _shown(new: NumberValues, chosen: np.ndarray, old: NumberSummary) -> str:
+def _shown(ends: tuple[_Beyond, _Beyond], old: NumberSummary) -> str:
     """The farthest values, and how often they occur."""
-    values, counts = new.values[chosen], new.counts[chosen]
-    far = np.maximum(values - old.largest, old.smallest - values)
+    outside = [*ends[0].farthest, *ends[1].farthest]
     # Ties: the smaller value first.
-    order = np.argsort(-far, kind="stable")[:_SHOWN]
-    named = [f"{values[k]:g}" + (f" ({counts[k]} times)" if counts[k] > 1 else "") for k in order]
-    return ", ".join(named) + (", …" if len(values) > _SHOWN else "")
+    far = sorted(outside, key=lambda one: -max(one[0] - old.largest, old.smallest - one[0]))
+    named = [f"{value:g}" + (f" ({n} times)" if n > 1 else "") for value, n in far[:_SHOWN]]
+    return ", ".join(named) + (", …" if len(outside) > _SHOWN else "")
 
 
 # ---------------------------------------------------------------------- codes
 
 
-def _code(name: str, old: NumberSummary, new: NumberValues) -> Question:
-    found = codes_outside(old, new)
-    times = {value: int(new.counts[np.searchsorted(new.values, value)]) for value in found}
+def _code(name: str, old: NumberSummary, new: Numbers) -> Question:
+    times = codes_outside(old, new)
+    found = list(times)
     message = f"{name}: no number looks like a code for missing values"
     if found:
         named = " and ".join(f"{value:g} ({times[value]} times)" for value in found)
         outside = span(old.smallest, old.largest)
         message = f"{name}: {named} outside {outside}: a code for missing values?"
-    rows = sum(times.values())
+    rows, n = sum(times.values()), new.n
     return Question(
         Check(
             id=column_id(SENTINEL, name),
@@ -134,40 +169,34 @@ def _code(name: str, old: NumberSummary, new: NumberValues) -> Question:
             message=message,
             statistic=float(rows),
             log_p=-math.inf if found else None,
-            effect=rows / new.n,
+            effect=rows / n,
             effect_unit=SHARE_OF_ROWS,
             old={"min": old.smallest, "max": old.largest},
-            new={"values": list(found), "counts": list(times.values())},
+            new={"values": found, "counts": list(times.values())},
             rows_old=old.n,
-            rows_new=new.n,
+            rows_new=n,
             status=PASS,
         )
     )
 
 
-def codes_outside(old: NumberSummary, new: NumberValues) -> list[float]:
-    """Return the values, one beyond each end at most, that look like codes for missing.
+def codes_outside(old: NumberSummary, new: Numbers) -> dict[float, int]:
+    """Return the values, one beyond each end at most, that look like codes, and their rows.
 
     Examples
     --------
+    >>> from gml.data.number_summary import NumberValues
     >>> ages = NumberValues.of(np.tile(np.arange(18.0, 91.0), 10)).summary()
     >>> codes_outside(ages, NumberValues.of(np.array([30.0] * 90 + [9999.0] * 3 + [-1.0] * 3)))
-    [-1.0, 9999.0]
+    {-1.0: 3, 9999.0: 3}
     >>> codes_outside(ages, NumberValues.of(np.array([30.0] * 90 + [93.0] * 3)))
-    []
+    {}
     """
-    ends = [
-        (new.values < old.smallest, old.smallest, (0.05, 0.25)),
-        (new.values > old.largest, old.largest, (0.95, 0.75)),
-    ]
-    found = []
-    for chosen, extreme, (outer, quarter) in ends:
-        values, counts = new.values[chosen], new.counts[chosen]
-        beyond = int(counts.sum())
-        if not beyond:
-            continue
-        value, times = float(values[np.argmax(counts)]), int(counts.max())
-        if times < _LEAST_TIMES or 2 * times < beyond:
+    ends = [(old.smallest, (0.05, 0.25)), (old.largest, (0.95, 0.75))]
+    found: dict[float, int] = {}
+    for beyond, (extreme, (outer, quarter)) in zip(_beyond(old, new), ends, strict=True):
+        value, times = beyond.commonest, beyond.times
+        if times < _LEAST_TIMES or 2 * times < beyond.rows:
             continue
         away, usual = abs(value - extreme), is_usual_code(value)
         reach = max(
@@ -176,9 +205,9 @@ def codes_outside(old: NumberSummary, new: NumberValues) -> list[float]:
         )
         isolated = usual and away > reach
         striking = usual or away > old.largest - old.smallest > 0
-        log_p = log_p_beyond(old.n, new.n, beyond)
+        log_p = log_p_beyond(old.n, new.n, beyond.rows)
         if (isolated and log_p <= _UNUSUAL) or (striking and log_p <= _RARE):
-            found.append(value)
+            found[value] = times
     return found
 
 
@@ -207,7 +236,7 @@ def notes_on_codes(checks: Sequence[Check]) -> list[str]:
 # ---------------------------------------------------------------------- drift
 
 
-def drift_checks(name: str, old: NumberSummary, new: NumberValues) -> list[Question]:
+def drift_checks(name: str, old: NumberSummary, new: Numbers) -> list[Question]:
     """Ask whether the numbers of a column are distributed over the old quantiles as before."""
     if old.counts is None:
         return []

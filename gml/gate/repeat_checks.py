@@ -21,7 +21,8 @@ import numpy as np
 
 from gml.counts.counter import Counter
 from gml.data.dataset import Dataset
-from gml.data.number_summary import NumberSummary, NumberValues
+from gml.data.lazily import Lazily
+from gml.data.number_summary import Numbers, NumberSummary
 from gml.data.row_groups import EqualRows, equal_rows
 from gml.gate.check import FAIL, REPEATS, SHARE_OF_ROWS, UNIQUE, WARN, Check
 from gml.gate.check_ids import COPIES_ID, REPEATS_ID, column_id
@@ -62,14 +63,14 @@ class RowRepeats:
         weights[self.groups.firsts] = self.groups.counts // self.times
         return replace(rows, weights=weights)
 
-    def numbers_once(self, numbers: Mapping[str, NumberValues]) -> dict[str, NumberValues]:
+    def numbers_once(self, numbers: Mapping[str, Numbers]) -> Mapping[str, Numbers]:
         """Return the numbers likewise, where each occurs a multiple of that many times."""
-        return {
-            name: NumberValues(found.values, found.counts // self.times)
-            if not (found.counts % self.times).any()
-            else found
-            for name, found in numbers.items()
-        }
+
+        def once(name: str) -> Numbers | None:
+            found = numbers.get(name)
+            return None if found is None else found.once(self.times)
+
+        return Lazily(numbers, once)
 
 
 def row_repeats(
@@ -146,13 +147,13 @@ def _repeating(old: Repeats, new: Repeats, how: str = "") -> str:
 
 
 def unique_checks(
-    numbers: Mapping[str, tuple[NumberSummary, NumberValues]],
+    numbers: Mapping[str, tuple[NumberSummary, Numbers]],
 ) -> list[Question]:
     """Ask of columns whose numbers were all different whether they still are."""
     questions = []
     for name, (before, now) in numbers.items():
         if before.is_unique:
-            new = Repeats.of(now.counts)
+            new = Repeats(now.multiplicities())
             message = f"{name}: {new.n - new.distinct} of {new.n} values repeat others; "
             message += "in the model's rows no value did"
             check = Check(column_id(UNIQUE, name), "schema", UNIQUE, (name,), message=message)

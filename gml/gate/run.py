@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from gml.counts.chunked_rows import chunked_rows
 from gml.counts.counted_once import CountedOnce
 from gml.counts.counter import Counter
 from gml.counts.memory import MemoryCounter
@@ -97,17 +98,21 @@ def examine(
         net = with_lines_of_available_rows(net)
     counter = _counter(net, data, settings)
     n_rows = counter.n
-    if isinstance(net, BayesNet) and (net.is_gaussian or net.is_mixed):
-        counter = _in_memory(net, counter, settings)
     repeats, notes = _repeats(net, counter, context)
     if repeats is not None and repeats.times > 1:
         counter, context = _counted_once(counter, repeats, settings), _once(context, repeats)
     if isinstance(net, BayesNet) and (net.is_gaussian or net.is_mixed):
-        rows = counter.require_rows("a check")
+        rows = chunked_rows(counter, settings.threads)
+        if rows is None:
+            what = "labels and numbers" if net.is_mixed else "numbers"
+            raise CannotAnswer(
+                f"{counter.kind} has no rows, and a model of {what} is checked on rows"
+            )
         # What overflows is recognised where it matters.
         with np.errstate(all="ignore"):
             asked = mixed_questions(
                 net,
+                counter,
                 rows,
                 settings,
                 context,
@@ -191,17 +196,6 @@ def _rare_values(checks: Sequence[Check], settings: CheckSettings) -> list[str]:
             why += f"where the model has {known} (adjusted p {p:.2g})"
         notes.append(Note(f"{check.message}; {why}"))
     return notes
-
-
-def _in_memory(net: BayesNet, counter: Counter, settings: CheckSettings) -> Counter:
-    """The rows that a model with numbers is checked on, all at once."""
-    what = "labels and numbers" if net.is_mixed else "numbers"
-    if isinstance(counter, PassCounter):
-        rows = counter.require_rows(f"a check of a model of {what}")
-        return MemoryCounter(rows, threads=settings.threads)
-    if counter.rows() is None:
-        raise CannotAnswer(f"{counter.kind} has no rows, and a model of {what} is checked on rows")
-    return counter
 
 
 def _repeats(

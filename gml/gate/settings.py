@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import NamedTuple
 
-from gml.data.number_summary import NumberSummary, NumberValues
+from gml.data.lazily import Lazily
+from gml.data.number_summary import Numbers, NumberSummary
 from gml.errors import UsageError, parameter
 from gml.gate.check import FAMILIES
 
@@ -60,19 +61,22 @@ class Context:
     missing_now: Mapping[str, MissingCells] = field(default_factory=dict)
     """Missing cells by column, where they are known."""
     numbers_before: Mapping[str, NumberSummary] = field(default_factory=dict)
-    numbers_now: Mapping[str, NumberValues] = field(default_factory=dict)
+    numbers_now: Mapping[str, Numbers] = field(default_factory=dict)
     """The numbers of columns that were cut, where they are known."""
     uncut_repeats: Mapping[int, int] | None = None
     """How many different rows occur how often, numbers as they are, where that is known."""
     notes: tuple[str, ...] = ()
+    as_read: Callable[[int], int] = lambda row: row
+    """Where a row stood among those that were read, if some were left out since; from 0."""
 
-    def numbers(self, names: Iterable[str]) -> dict[str, tuple[NumberSummary, NumberValues]]:
+    def numbers(self, names: Iterable[str]) -> Mapping[str, tuple[NumberSummary, Numbers]]:
         """The numbers of these columns before and now, where both are known."""
-        return {
-            name: (self.numbers_before[name], self.numbers_now[name])
-            for name in names
-            if name in self.numbers_before and name in self.numbers_now
-        }
+
+        def both(name: str) -> tuple[NumberSummary, Numbers] | None:
+            now = self.numbers_now.get(name)
+            return None if now is None else (self.numbers_before[name], now)
+
+        return Lazily([name for name in names if name in self.numbers_before], both)
 
     def missing(self, name: str) -> tuple[MissingCells, MissingCells] | None:
         """The missing cells of a column before and now; None if either is not known."""

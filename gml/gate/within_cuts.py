@@ -17,7 +17,6 @@ from gml.data.discretize import interval_levels
 from gml.gate.check import PASS, TOTAL_VARIATION, Check
 from gml.gate.question import Question
 from gml.gate.two_sample import MOST_ROWS, G, compare_rows, settle_rows, total_variation
-from gml.model.regression_rows import Vector, counts_within
 
 
 def compared_counts(
@@ -59,20 +58,20 @@ def compared_within(
     check: Check,
     cuts: Sequence[float],
     counts: Sequence[int],
-    values: Vector,
+    now: Sequence[int],
     what: str,
     *,
     hint: str = "",
     choices: float = 0.0,
 ) -> Question:
-    """Answer a check by old counts between cuts and those of new values.
+    """Answer a check by old counts between cuts and new ones.
 
     The check stays as it is where there is nothing to compare. The message says what changed most,
     then the hint.
     """
-    if not len(values) or not cuts or not sum(counts):
+    if not sum(now) or not cuts or not sum(counts):
         return Question(check)
-    new = counts_within(cuts, values)
+    new = np.array(now)
     before, after = np.array(counts) / sum(counts), new / new.sum()
     levels = list(interval_levels(cuts))
     most = int(np.argmax(np.abs(after - before)))

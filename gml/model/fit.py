@@ -38,7 +38,7 @@ from gml.model.bayesnet import CPT, BayesNet
 from gml.model.conditional_fit import fit_number
 from gml.model.configurations import described_row
 from gml.model.fit_priors import JEFFREYS, FitPriors, prior_count
-from gml.model.kept_rows import with_rows
+from gml.model.kept.rows import with_rows
 from gml.model.network import Cpd
 from gml.progress import tracked
 from gml.resources import budget_in_force, require_memory

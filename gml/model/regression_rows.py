@@ -15,27 +15,22 @@ on what they hold alone, and columns in that of their names.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.data.row_groups import row_parts
+from gml.counts.orthogonal_terms import INDEPENDENT, MOST_LEVERAGE
+from gml.data.row_groups import group_sums
 
 Vector = NDArray[np.float64]
-Places = NDArray[np.signedinteger[Any]]
 
 N_CUTS = 9
 """A column is cut at its deciles, as far as they differ."""
-# Leverages this close to 1 leave no error to look at.
-_MOST_LEVERAGE = 1 - 1e-9
-# The share of a term's length that must not follow from the others.
-_INDEPENDENT = 1e-8
-# Errors that differ by less, in standard deviations, are the same.
-_ROUNDING = 1e-9
-_MIX = np.uint64(0x9E3779B97F4A7C15)
+ROUNDING = 1e-9
+"""Errors that differ by less, in standard deviations, are the same."""
 
 
 @dataclass(frozen=True)
@@ -92,47 +87,6 @@ class RegressionRows:
         )
 
 
-def order_of_rows(columns: Mapping[str, Vector]) -> Places:
-    """An order of rows that depends on what they hold, not on where they stand.
-
-    Examples
-    --------
-    >>> columns = {"a": np.array([3.0, 1.0, 2.0]), "b": np.array([0.0, 0.5, 0.0])}
-    >>> turned = {name: column[::-1] for name, column in columns.items()}
-    >>> one, other = order_of_rows(columns), order_of_rows(turned)
-    >>> (columns["a"][one] == turned["a"][other]).all()
-    np.True_
-    """
-    return order_by_content(columns, columns.__getitem__)
-
-
-def order_by_content(names: Iterable[str], column_of: Callable[[str], Vector]) -> Places:
-    """The same of columns that are asked for one by one, so that no two need be there at a time."""
-    mixed: NDArray[np.uint64] | None = None
-    for name in sorted(names):
-        # One zero and one NaN.
-        column = column_of(name) + 0.0
-        column[np.isnan(column)] = np.nan
-        if mixed is None:
-            mixed = np.zeros(len(column), dtype=np.uint64)
-        mixed ^= column.view(np.uint64)
-        mixed *= _MIX
-        mixed ^= mixed >> np.uint64(29)
-        del column
-    assert mixed is not None
-    order: Places = np.argsort(mixed, kind="stable")
-    return order.astype(np.int32) if len(order) < 1 << 31 else order
-
-
-def mean_products(left: Vector, right: Vector, weights: Vector | None = None) -> Vector:
-    """The average over rows of the products of columns, in one order of summation."""
-    found: Vector = np.zeros((left.shape[1], right.shape[1]))
-    for part in row_parts(len(left)):
-        scaled = left[part] if weights is None else left[part] * weights[part, None]
-        found += np.einsum("ni,nj->ij", scaled, right[part])
-    return found / len(left)
-
-
 @dataclass(frozen=True)
 class Orthogonal:
     """A design (rows × terms) whose terms `kept` equal basis · triangle, with orthogonal columns.
@@ -148,7 +102,7 @@ class Orthogonal:
     @property
     def leverage(self) -> Vector:
         """How much each row determines its own prediction, short of 1."""
-        own: Vector = np.minimum(np.einsum("ni,ni->n", self.basis, self.basis), _MOST_LEVERAGE)
+        own: Vector = np.minimum(np.einsum("ni,ni->n", self.basis, self.basis), MOST_LEVERAGE)
         return own
 
 
@@ -161,14 +115,6 @@ def orthogonalised(design: Vector) -> Orthogonal:
     square = turned.triangle[:, turned.kept]
     terms: Vector = np.linalg.solve(square, turned.triangle).astype(np.float64)
     return Orthogonal(np.column_stack(turned.basis), square, terms, turned.kept)
-
-
-def leverages(design: Vector) -> Vector:
-    """How much each row determines its own prediction, short of 1."""
-    found = np.zeros(len(design))
-    for column in _turned(design).basis:
-        found += column**2
-    return np.minimum(found, _MOST_LEVERAGE, out=found)
 
 
 class _Turned(NamedTuple):
@@ -191,7 +137,7 @@ def _turned(design: Vector) -> _Turned:
                 left -= part * column
                 share[i] += part
         length = math.sqrt(float(np.sum(left * left)))
-        if length > _INDEPENDENT * whole:
+        if length > INDEPENDENT * whole:
             basis.append(left / length)
             share.append(length)
             kept.append(k)
@@ -203,38 +149,12 @@ def _turned(design: Vector) -> _Turned:
     return _Turned(basis, triangle, tuple(kept))
 
 
-@dataclass(frozen=True)
-class FittedRows:
-    """A regression at its rows: z, errors in standard deviations, leverages, and that deviation."""
-
-    design: Vector
-    errors: Vector
-    leverage: Vector
-    sd: float
-
-    def log_densities(self) -> Vector:
-        """ln of the density of each row under the regression of all others."""
-        n = len(self.errors)
-        left = np.maximum(n - self.errors**2 / (1 - self.leverage), _MOST_LEVERAGE) / (n - 1)
-        away = (self.errors / (1 - self.leverage)) ** 2
-        found: Vector = -0.5 * (np.log(2 * math.pi * left) + away / left) - math.log(self.sd)
-        return found
-
-
-def fitted_rows(
-    parents: Sequence[Vector], child: Vector, coefficients: Sequence[float], sd: float
-) -> FittedRows:
-    """Evaluate a least-squares regression at the rows that it was fitted on."""
-    # By terms, as these are worked on one by one.
-    design = np.ones((len(parents) + 1, len(child))).T
-    errors = child - _mean(child)
-    for k, (column, coefficient) in enumerate(zip(parents, coefficients, strict=True), start=1):
-        centred = column - _mean(column)
-        design[:, k] = centred / _spread(centred)
-        centred *= coefficient
-        errors -= centred
-    errors /= sd
-    return FittedRows(design, errors, leverages(design), sd)
+def log_densities(errors: Vector, leverage: Vector, n: int, sd: float) -> Vector:
+    """ln of the density of each row under the regression of all others, from errors at the fit."""
+    left = np.maximum(n - errors**2 / (1 - leverage), MOST_LEVERAGE) / (n - 1)
+    away = (errors / (1 - leverage)) ** 2
+    found: Vector = -0.5 * (np.log(2 * math.pi * left) + away / left) - math.log(sd)
+    return found
 
 
 def errors_under(
@@ -251,97 +171,54 @@ def errors_under(
     return errors / sd if sd > 0 else errors
 
 
-def regression_rows(
-    parents: Sequence[Vector],
-    child: Vector,
-    fitted: FittedRows,
-    errors: Vector,
-) -> RegressionRows:
-    """Keep what a comparison with other rows needs; `errors` are those under the model."""
-    columns = (*parents, child)
-    means = tuple(_mean(column) for column in columns)
-    sds = tuple(_spread(c - m) for c, m in zip(columns, means, strict=True))
-    products = np.zeros((len(columns), len(columns)))
-    for part in row_parts(len(child)):
-        scaled = np.column_stack(
-            [(c[part] - m) / s for c, m, s in zip(columns, means, sds, strict=True)]
-        )
-        products += np.einsum("ni,nj->ij", scaled, scaled)
-    at = fitted.errors / (1 - fitted.leverage)
-    at *= at
-    meat = mean_products(fitted.design, fitted.design, at)
-    del at
-    ordered, ordered_errors = np.sort(child), np.sort(errors if parents else errors[:0])
-    cuts, error_cuts = cut_points(ordered), error_cut_points(ordered_errors)
-    return RegressionRows(
-        means,
-        sds,
-        _rows(products / len(child)),
-        _rows(meat),
-        float(np.mean(fitted.errors**4)),
-        cuts,
-        _counts_between(cuts, ordered),
-        error_cuts,
-        _counts_between(error_cuts, ordered_errors) if error_cuts else (),
-    )
+def meat_of(totals: Sequence[float], size: int, n: int) -> Vector:
+    """The average of zz′(e/(1−h))², from the sums of its upper half."""
+    meat = np.zeros((size, size))
+    at = iter(totals)
+    for i in range(size):
+        for j in range(i, size):
+            meat[i, j] = meat[j, i] = next(at) / n
+    return meat
 
 
-def cut_points(ordered: Vector) -> tuple[float, ...]:
-    """The deciles of an ordered column, each a value of it, as far as some row lies below them.
+def decile_ranks(n: int) -> list[int]:
+    """Where the least and the deciles of so many ordered values are, from 0.
 
     Examples
     --------
-    >>> cut_points(np.array([0.0] * 8 + [1.0, 2.0])), cut_points(np.ones(4))
+    >>> decile_ranks(100)
+    [0, 10, 20, 30, 40, 50, 60, 70, 80, 90]
+    """
+    at = [math.ceil(n * k / (N_CUTS + 1)) for k in range(1, N_CUTS + 1)]
+    return [0, *(min(rank, n - 1) for rank in at)]
+
+
+def cuts_of(least: float, deciles: Sequence[float]) -> tuple[float, ...]:
+    """The deciles of a column, each a value of it, as far as some row lies below them.
+
+    Examples
+    --------
+    >>> cuts_of(0.0, [0.0, 0.0, 1.0, 2.0]), cuts_of(1.0, [1.0, 1.0])
     ((1.0, 2.0), ())
     """
-    if len(ordered) == 0:
-        return ()
-    at = [math.ceil(len(ordered) * k / (N_CUTS + 1)) for k in range(1, N_CUTS + 1)]
-    found = np.unique(ordered[np.minimum(at, len(ordered) - 1)])
-    return tuple(found[found > ordered[0]].tolist())
+    return tuple(sorted(value for value in set(deciles) if value > least))
 
 
-def error_cut_points(ordered: Vector) -> tuple[float, ...]:
-    """Deciles again, each halfway down to the next error, so that rounding moves none across.
+def error_cuts_of(cuts: Sequence[float], below: Sequence[float]) -> tuple[float, ...]:
+    """Deciles of errors halfway down to the error below, so that rounding moves none across.
 
     Examples
     --------
-    >>> error_cut_points(np.array([0.0, 0.0, 1.0, 2.0]))
+    >>> error_cuts_of([1.0, 2.0], [0.0, 1.0])
     (0.5, 1.5)
     """
-    found = []
-    for cut in cut_points(ordered):
-        below = int(np.searchsorted(ordered, cut - _ROUNDING))
-        if below:
-            found.append((float(ordered[below - 1]) + cut) / 2)
-    return tuple(sorted(set(found)))
+    pairs = zip(cuts, below, strict=True)
+    return tuple(sorted({(before + cut) / 2 for cut, before in pairs if before > -math.inf}))
 
 
-def _counts_between(cuts: Sequence[float], ordered: Vector) -> tuple[int, ...]:
-    """What `counts_within` finds, of a column in order."""
-    ends = np.searchsorted(ordered, np.array(cuts, dtype=np.float64))
-    return tuple(np.diff([0, *ends.tolist(), len(ordered)]).tolist())
-
-
-def counts_within(cuts: Sequence[float], column: Vector) -> NDArray[np.int64]:
+def counts_within(
+    cuts: Sequence[float], column: Vector, times: NDArray[np.int64] | None = None
+) -> NDArray[np.int64]:
     """How many values lie below the first cut, between two, and at or above the last."""
     places = np.searchsorted(np.array(cuts, dtype=np.float64), column, side="right")
-    found: NDArray[np.int64] = np.bincount(places, minlength=len(cuts) + 1)
-    return found
-
-
-def _mean(column: Vector) -> float:
-    # About a value of its own, so that a large mean does not cost the digits of small differences.
-    centre = float(column[0])
-    return centre + float(np.mean(column - centre))
-
-
-def _spread(centred: Vector) -> float:
-    largest = float(np.abs(centred).max(initial=0.0))
-    if largest == 0:
-        return 0.0
-    return largest * math.sqrt(float(np.mean((centred / largest) ** 2)))
-
-
-def _rows(matrix: Vector) -> tuple[tuple[float, ...], ...]:
-    return tuple(tuple(row) for row in matrix.tolist())
+    return group_sums(places, len(cuts) + 1, times)

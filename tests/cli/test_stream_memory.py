@@ -54,7 +54,7 @@ def test_parquet_that_does_not_fit(gml, tmp_path, sample_data):
 
 
 @pytest.mark.parametrize("engine", ["memory", "stream"])
-def test_a_larger_budget_is_not_refused_where_a_smaller_one_is_not(gml, tmp_path, engine):
+def test_no_budget_shows_in_what_regressions_keep(gml, tmp_path, engine):
     rng = np.random.default_rng(1)
     rows = [
         f"{rng.choice(['u', 'v'])},{rng.choice(['p', ''])},{rng.normal():.4f}" for _ in range(3000)
@@ -62,14 +62,14 @@ def test_a_larger_budget_is_not_refused_where_a_smaller_one_is_not(gml, tmp_path
     (tmp_path / "d.csv").write_text("\n".join(["a,b,x", *rows]) + "\n")
     (tmp_path / "g.dot").write_text("digraph { a -> x; b }")
     words = ["fit-params", "d.csv", "g.dot", "--numeric", "x", "--missing", "drop"]
-    kept = []
+    found = set()
     for budget in ("10K", "30K", "100K", "1M"):
         done = gml(*words, "--engine", engine, "--max-memory", budget)
         assert done.returncode == 0, done.stderr
-        node = next(n for n in json.loads(done.stdout)["nodes"] if n["id"] == "x")
-        kept.append("rows" in node["regressions"][0])
-        assert kept[-1] == (b"the model keeps nothing of" not in done.stderr)
-    assert kept == [False, False, False, True]
+        found.add(done.stdout)
+    (model,) = found
+    node = next(n for n in json.loads(model)["nodes"] if n["id"] == "x")
+    assert "rows" in node["regressions"][0]
 
 
 def test_rows_that_no_memory_holds(gml, tmp_path, monkeypatch):

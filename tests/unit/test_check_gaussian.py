@@ -22,12 +22,12 @@ from gml.gate.gaussian_structure import SHIFTED_ROWS, exchanges, shifts
 from gml.gate.gaussian_tables import gaussian_table_checks
 from gml.gate.mixed_families import number_nodes
 from gml.gate.mixed_questions import NOTHING_KEPT
-from gml.gate.number_rows import number_rows
 from gml.gate.structure_checks import PERMUTATION
 from gml.gate.tails import log_f_tail
 from gml.model.bayesnet import BayesNet, LinearGaussian
-from gml.model.regression_rows import counts_within, cut_points
+from gml.model.regression_rows import counts_within, cuts_of, decile_ranks
 from tests.gate_reports import by_id, failing, run
+from tests.stream_checks import number_table
 
 EDGES = [("x", "-->", "y"), ("w", "-->", "y"), ("y", "-->", "v")]
 GRAPH = gml.Graph.from_edges(["x", "w", "y", "v"], EDGES)
@@ -35,7 +35,7 @@ GRAPH = gml.Graph.from_edges(["x", "w", "y", "v"], EDGES)
 
 def families_of(net, data):
     """The regressions of a model of numbers beside those of other rows."""
-    nodes = number_nodes(net, number_rows(data), 0.01)
+    nodes = number_nodes(net, number_table(data), 0.01)
     return [family for node in nodes for family in node.families]
 
 
@@ -134,11 +134,12 @@ def test_shares_of_the_fit_add_up_to_the_variance_of_a_row():
 
 
 def test_cuts_and_their_counts():
-    column = np.arange(100.0)
-    assert cut_points(column) == tuple(float(10 * k) for k in range(1, 10))
-    assert counts_within(cut_points(column), column).tolist() == [10] * 10
-    mass = np.array([0.0] * 95 + [1.0, 2.0, 3.0, 4.0, 5.0])
-    assert counts_within(cut_points(mass), mass).sum() == 100
+    assert [decile_ranks(n) for n in (1, 3)] == [[0] * 10, [0, 1, 1, 1, 2, 2, 2, 2, 2, 2]]
+    ordered = np.arange(100.0)
+    least, *deciles = ordered[decile_ranks(100)]
+    assert cuts_of(least, deciles) == tuple(float(10 * k) for k in range(1, 10))
+    assert counts_within(cuts_of(least, deciles), ordered).tolist() == [10] * 10
+    assert cuts_of(0.0, [0.0] * 8 + [5.0]) == (5.0,)
 
 
 def test_shifts_draw_what_exchanges_draw():

@@ -16,14 +16,14 @@ from gml.errors import CannotAnswer, UsageError
 from gml.formats.json_model import dump_json_model
 from gml.formats.models import parse_model
 from gml.gate.acceptance import unknown_ids
+from gml.gate.errors_within import errors_within, exchanges_within
 from gml.gate.lines_of_node import lines_of_node
 from gml.gate.mixed_families import groups_without, number_nodes
-from gml.gate.mixed_independences import errors_within, exchanges_within
 from gml.gate.mixed_questions import NOTHING_KEPT
-from gml.gate.number_rows import number_rows
 from gml.gate.run import examine
 from gml.model.bayesnet import CPT, BayesNet, ConditionalGaussian
 from tests.gate_reports import by_id, failing, run
+from tests.stream_checks import number_table
 
 LEVELS = {"a": ("x", "y"), "b": ("p", "q", "r"), "c": ("s", "t")}
 NAMES = tuple("abcwuyz")
@@ -202,7 +202,7 @@ def test_information_is_what_a_pooled_regression_loses(model):
     """I = ½ ln of residual variances, with the rows of the model by hand."""
     data = rows(5000, 0)
     a, u, w, y = (data.columns[data.index(name)] for name in "auwy")
-    (node,) = (n for n in number_nodes(model, number_rows(data, "abc"), 0.01) if n.name == "y")
+    (node,) = (n for n in number_nodes(model, number_table(data, "abc"), 0.01) if n.name == "y")
     lines = lines_of_node(node.families)
     assert isinstance(node.cpd, ConditionalGaussian)
 
@@ -226,7 +226,7 @@ def test_information_is_what_a_pooled_regression_loses(model):
 
 def test_gradients_of_information_are_its_differences(model):
     (node,) = (
-        n for n in number_nodes(model, number_rows(rows(9, 1), "abc"), 0.01) if n.name == "u"
+        n for n in number_nodes(model, number_table(rows(9, 1), "abc"), 0.01) if n.name == "u"
     )
     lines = lines_of_node(node.families).old
     groups, terms = np.zeros(3, dtype=np.int64), [0]
@@ -247,7 +247,7 @@ def test_a_parent_that_tells_nothing_is_weak():
     )
     net = fitted(rows(2000, 6), graph)
     (node,) = (
-        n for n in number_nodes(net, number_rows(rows(500, 7), "abc"), 0.01) if n.name == "u"
+        n for n in number_nodes(net, number_table(rows(500, 7), "abc"), 0.01) if n.name == "u"
     )
     assert set(node.weak) == {"c", "w"}
     report = by_id(run(net, rows(500, 7)))

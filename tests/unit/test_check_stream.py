@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
 from fractions import Fraction
 
 import numpy as np
@@ -13,30 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gml
-from gml.counts import open_stream as streams
 from gml.counts.counted_once import CountedOnce
 from gml.counts.streamed import StreamCounter
-from gml.data import row_spool
 from gml.data.dataset import Dataset, Variable
 from gml.errors import CannotAnswer
 from gml.gate.exact_sum import exact_parts
 from gml.model.bayesnet import BayesNet
+from tests.stream_checks import both_checks, in_passes
 
 pytestmark = pytest.mark.filterwarnings("ignore::gml.errors.GmlWarning")
-
-
-@pytest.fixture(autouse=True)
-def small_blocks(monkeypatch):
-    monkeypatch.setattr(streams, "_LEAST_PIECE", 1 << 12)
-    monkeypatch.setattr(streams, "_MOST_PIECE", 1 << 12)
-    monkeypatch.setattr(row_spool, "LEAST_ROWS", 64)
-    monkeypatch.setattr(row_spool, "MOST_ROWS", 64)
-
-
-def in_passes(monkeypatch):
-    """No rows come back into memory."""
-    monkeypatch.setattr(StreamCounter, "rows_as_they_stand", lambda self: None)
-    monkeypatch.setattr(StreamCounter, "rows", lambda self: None)
 
 
 def table(n, seed, *, gaps=0.0, strength=0.8):
@@ -64,25 +48,10 @@ def model_of(tmp_path, **reading):
     return gml.fit(path, graph, **reading)
 
 
-def both(monkeypatch, data, model, **keywords):
-    """The same check in memory and in passes: the reports as they are written, or what is said."""
-
-    def answer(engine):
-        try:
-            return str(asdict(gml.check(data, model, engine=engine, **keywords)))
-        except gml.GmlError as refused:
-            return type(refused), str(refused)
-
-    memory = answer("memory")
-    with monkeypatch.context() as patched:
-        in_passes(patched)
-        return memory, answer("stream")
-
-
 @pytest.mark.parametrize("policy", ["drop", "level", "available"])
 @pytest.mark.parametrize("weights", [None, "w"])
 @pytest.mark.parametrize("asked", [None, "drop", "level", "available", "error"])
-def test_missing_values(tmp_path, monkeypatch, policy, weights, asked):
+def test_missing_values(tmp_path, policy, weights, asked):
     model = model_of(tmp_path, missing=policy)
     new = table(900, 2, gaps=0.1)
     new.loc[700:, "a"] = new.loc[700:, "a"].replace("w", "new")
@@ -92,35 +61,35 @@ def test_missing_values(tmp_path, monkeypatch, policy, weights, asked):
     keywords = {} if asked is None else {"missing": asked}
     if weights is not None:
         keywords["weights"] = weights
-    memory, stream = both(monkeypatch, tmp_path / "new.csv", model, **keywords)
+    memory, stream = both_checks(tmp_path / "new.csv", model, **keywords)
     assert memory == stream
     assert isinstance(memory, tuple) == (asked == "error")
 
 
 @pytest.mark.parametrize("families", ["schema", "tables", "structure", "fit"])
-def test_families_by_name(tmp_path, monkeypatch, families):
+def test_families_by_name(tmp_path, families):
     model = model_of(tmp_path)
     table(900, 3, strength=0.6).to_csv(tmp_path / "new.csv", index=False)
-    memory, stream = both(monkeypatch, tmp_path / "new.csv", model, families=families)
+    memory, stream = both_checks(tmp_path / "new.csv", model, families=families)
     assert memory == stream and f"'family': '{families}'" in memory
 
 
 @pytest.mark.parametrize("times", [1, 2, 3])
 @pytest.mark.parametrize("odd", [False, True])
-def test_rows_that_were_delivered_several_times(tmp_path, monkeypatch, times, odd):
+def test_rows_that_were_delivered_several_times(tmp_path, times, odd):
     model = model_of(tmp_path)
     new = table(500, 4)
     if odd:
         new.loc[[7, 90], "b"] = "odd"
     whole = pd.concat([new] * times)
     whole.sample(frac=1, random_state=1).to_csv(tmp_path / "new.csv", index=False)
-    memory, stream = both(monkeypatch, tmp_path / "new.csv", model)
+    memory, stream = both_checks(tmp_path / "new.csv", model)
     assert memory == stream
     assert (f"delivered {times} times" in memory) == (times > 1)
 
 
 @pytest.mark.parametrize("structure", ["tree", [["a", "b"], ["b", "c"], ["c", "d"], ["a", "d"]]])
-def test_undirected_models(tmp_path, monkeypatch, structure):
+def test_undirected_models(tmp_path, structure):
     rng = np.random.default_rng(5)
     frame = pd.DataFrame(rng.integers(0, 3, (1500, 4)).astype(str), columns=list("abcd"))
     frame["b"] = np.where(rng.random(1500) < 0.7, frame["a"], frame["b"])
@@ -132,58 +101,44 @@ def test_undirected_models(tmp_path, monkeypatch, structure):
     new = frame.sample(700, random_state=3)
     new.loc[new.index[[5, 600]], "c"] = "new"
     new.to_csv(tmp_path / "new.csv", index=False)
-    memory, stream = both(monkeypatch, tmp_path / "new.csv", model)
+    memory, stream = both_checks(tmp_path / "new.csv", model)
     assert memory == stream and "'fit:likelihood'" in memory
 
 
-def test_a_model_without_counts(tmp_path, monkeypatch):
+def test_a_model_without_counts(tmp_path):
     model = model_of(tmp_path)
     bare = BayesNet(tuple(type(cpd)(cpd.variable, cpd.parents, cpd.table) for cpd in model.cpds))
     table(900, 6).to_csv(tmp_path / "new.csv", index=False)
-    memory, stream = both(monkeypatch, tmp_path / "new.csv", bare)
+    memory, stream = both_checks(tmp_path / "new.csv", bare)
     assert memory == stream
 
 
-def test_several_deliveries_and_an_excluded_column(tmp_path, monkeypatch):
+def test_several_deliveries_and_an_excluded_column(tmp_path):
     model = model_of(tmp_path)
     for k in (1, 2):
         table(600, 6 + k).to_csv(tmp_path / f"{k}.csv", index=False)
     data = [tmp_path / "1.csv", tmp_path / "2.csv"]
-    memory, stream = both(monkeypatch, data, model, exclude="c")
+    memory, stream = both_checks(data, model, exclude="c")
     assert memory == stream
 
 
-def test_a_model_with_numbers_says_why_not(tmp_path, monkeypatch):
-    rng = np.random.default_rng(8)
-    frame = pd.DataFrame(rng.normal(size=(300, 2)), columns=["x", "y"])
-    frame.to_csv(tmp_path / "new.csv", index=False)
-    graph = gml.Graph.from_edges(["x", "y"], [("x", "-->", "y")], kind="dag")
-    model = gml.fit(frame, graph, numeric=["x", "y"])
-    assert gml.check(tmp_path / "new.csv", model, engine="stream").rows == 300
-    in_passes(monkeypatch)
-    with pytest.raises(CannotAnswer, match="a model with numbers looks at all rows at once"):
-        gml.check(tmp_path / "new.csv", model, engine="stream")
-
-
-def test_an_open_stream_is_checked_in_passes(sample_data, monkeypatch):
+def test_an_open_stream_is_checked_in_passes(sample_data):
     model = gml.fit(sample_data / "asia.csv", sample_data / "asia.dot")
     expected = gml.check(gml.read(sample_data / "asia.csv"), model)
-    with gml.open_stream(sample_data / "asia.csv") as stream:
-        in_passes(monkeypatch)
+    with in_passes(), gml.open_stream(sample_data / "asia.csv") as stream:
         found = gml.check(stream, model)
     assert found.unlikely == expected.unlikely and len(found.unlikely) == 5
     assert found.checks == expected.checks
 
 
-def test_repeats_that_take_too_much_memory_are_left_out(sample_data, monkeypatch):
+def test_repeats_that_take_too_much_memory_are_left_out(sample_data):
     model = gml.fit(sample_data / "asia.csv", sample_data / "asia.dot")
 
     def refused(self, names=None):
         raise CannotAnswer("the different rows take more than 1 KiB")
 
-    with gml.open_stream(sample_data / "asia.csv") as stream:
-        in_passes(monkeypatch)
-        monkeypatch.setattr(StreamCounter, "row_repeats", refused)
+    with in_passes() as patched, gml.open_stream(sample_data / "asia.csv") as stream:
+        patched.setattr(StreamCounter, "row_repeats", refused)
         report = gml.check(stream, model)
     assert "schema:repeats" not in {check.id for check in report.checks}
     said = "the different rows take more than 1 KiB; so how often rows repeat was not looked at"

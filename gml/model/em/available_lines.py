@@ -21,7 +21,7 @@ from gml.data.dataset import Dataset
 from gml.errors import DataError
 from gml.model.bayesnet import CPT, BayesNet
 from gml.model.conditional_fit import NoEstimate, fit_number
-from gml.model.kept_rows import with_rows
+from gml.model.kept.rows import with_rows
 from gml.model.network import Cpd
 from gml.model.regressions import NumberCpd
 

@@ -36,10 +36,10 @@ from gml.data.dataset import Dataset, Variable, missing_mask
 from gml.data.missing_patterns import McarTest
 from gml.data.number_summary import numbers_of_labels
 from gml.data.row_groups import distinct_patterns, rows_by_group
+from gml.data.row_order import order_of_rows
 from gml.errors import CannotAnswer, DataError, Note, counted, listing, parameter
 from gml.model.em.dependent_columns import Dependence, dependent_columns
 from gml.model.em.normal import normal_em
-from gml.model.regression_rows import order_of_rows
 from gml.name_order import NameOrder
 from gml.resources import require_memory
 from gml.stopping import check_stopped

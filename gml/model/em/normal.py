@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from gml.data.dataset import Variable
 from gml.data.row_groups import row_parts
+from gml.data.row_order import order_by_content
 from gml.errors import CannotAnswer, DataError
 from gml.kernel.blas import one_blas_thread
 from gml.model.em.climbing import MOST_STEPS, Climb, climb
@@ -25,7 +26,6 @@ from gml.model.em.number_expectations import Expectation, family_sums
 from gml.model.em.number_families import Families, NumberFamily, Parameters, Regressions
 from gml.model.em.number_maximum import NumberProblem, Priors
 from gml.model.em.number_rows import NumberRows, scaled_columns
-from gml.model.regression_rows import order_by_content
 from gml.progress import Deadline
 
 Array = NDArray[np.float64]

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from gml.data.dataset import Dataset, Variable, missing_mask
 from gml.data.row_groups import row_parts
+from gml.data.row_order import order_by_content
 from gml.errors import CannotAnswer, DataError, listing, quote
-from gml.model.regression_rows import order_by_content
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.signedinteger[Any]]

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from gml.counts.counter import Counter, TableSet
 from gml.counts.memory import MemoryCounter
+from gml.counts.number_rows import NumberReader
 from gml.data.dataset import Dataset, Variable
-from gml.data.number_summary import NumberValues
+from gml.data.number_summary import Numbers
 from gml.gate.checked_data import CheckedData
-from gml.gate.number_rows import number_rows, numbers_of
 from gml.gate.settings import Context
 from gml.independence.mutual_information import mutual_information
 from gml.model.bayesnet import BayesNet
@@ -29,25 +29,24 @@ def engine_of(net: BayesNet | MarkovNet, checked: CheckedData, threads: int | No
     rows = checked.counter.rows()
     if rows is None or not (net.is_gaussian or net.is_mixed):
         return checked.counter
-    if net.is_mixed:
-        return MemoryCounter(_with_numbers(net, rows), threads=threads)
-    found = number_rows(rows).columns
-    variables = tuple(Variable(name, None) for name in found)
-    return MemoryCounter(Dataset(variables, tuple(found.values())), threads=threads)
+    return MemoryCounter(_with_numbers(net, rows), threads=threads)
 
 
 def _with_numbers(net: BayesNet | MarkovNet, rows: Dataset) -> Dataset:
     """The rows, with numbers in the columns that have numbers in the model."""
-    numeric = {variable.name for variable in net.variables if variable.is_continuous}
-    variables = tuple(
-        Variable(variable.name, None) if variable.name in numeric else variable
-        for variable in rows.variables
+    labels = [variable.name for variable in net.variables if not variable.is_continuous]
+    reader = NumberReader.of(rows.variables, labels, rows.decimal)
+    return replace(
+        rows,
+        variables=tuple(
+            variable if variable.name in labels else Variable(variable.name, None)
+            for variable in rows.variables
+        ),
+        columns=tuple(
+            column if variable.name in labels else reader.numbers(variable.name, column)
+            for variable, column in zip(rows.variables, rows.columns, strict=True)
+        ),
     )
-    columns = tuple(
-        numbers_of(column, variable.levels, rows)[0] if variable.name in numeric else column
-        for variable, column in zip(rows.variables, rows.columns, strict=True)
-    )
-    return replace(rows, variables=variables, columns=columns)
 
 
 def columns_of(net: BayesNet | MarkovNet, counter: Counter, context: Context) -> tuple[Column, ...]:
@@ -62,7 +61,7 @@ def columns_of(net: BayesNet | MarkovNet, counter: Counter, context: Context) ->
         missing, rows = (0, counter.n) if cells is None else cells
         variable = counter.variables[place[name]]
         values = context.numbers_now.get(name)
-        summary = None if values is None or not len(values.values) else values.summary()
+        summary = None if values is None or not values.n else values.summary()
         if variable.levels is None:
             drawn = None if summary is None or values is None else histogram(values)
             found.append(Column(name, missing, rows, numbers=summary, histogram=drawn))
@@ -80,17 +79,19 @@ def rows_left_out(counter: Counter, columns: Sequence[Column]) -> int:
     return int(counter.in_rows(max(column.rows for column in columns) - counter.n))
 
 
-def histogram(values: NumberValues) -> Histogram:
+def histogram(values: Numbers) -> Histogram:
     """Count numbers between edges at equal distances.
 
     Examples
     --------
     >>> import numpy as np
+    >>> from gml.data.number_summary import NumberValues
     >>> found = histogram(NumberValues.of(np.array([0.0, 1.0, 1.5, 24.0])))
     >>> found.counts[:3], found.counts[-1], found.edges[1]
     ((1, 2, 0), 1, 1.0)
     """
-    low, high = float(values.values[0]), float(values.values[-1])
+    found = values.summary()
+    low, high = found.smallest, found.largest
     # Halves, as the whole width may be beyond the largest float.
     width = high / 2 - low / 2
     edges = [low + width * (2 * k / _BINS) for k in range(_BINS)]

@@ -1,0 +1,274 @@
+"""Orthogonal bases of the terms of regressions, from sums over rows that need not be in memory.
+
+The products of terms give a triangle R with Z = QR (Cholesky), so that Q = ZR⁻¹ is worked out again
+on any chunk of rows. Where terms are nearly linear functions of others, what the products cannot
+tell is hidden by rounding; then the products of the Q that they gave are added up by another pass,
+and what is not orthogonal there is mended: once is enough (Yamamoto et al. 2015, ETNA 44:306). A
+term that leaves less than 1e-8 of its length beside the others follows from these.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gml.counts.float_sums import FloatSums
+from gml.counts.number_rows import NumberRows
+from gml.counts.row_sums import Found, RowSums, Steps, Sums
+
+Vector = NDArray[np.float64]
+
+MOST_LEVERAGE = 1 - 1e-9
+"""Leverages this close to 1 leave no error to look at."""
+INDEPENDENT = 1e-8
+"""The share of a term's length that must not follow from the others."""
+LARGEST = 1e60
+"""Numbers whose fourth powers floats can hold are smaller."""
+# Where a term leaves less than this share of its squared length, its products tell too little.
+_PLAIN = 1e-2
+# What is left of a term is no better known than this, as a share of its squared length.
+_KNOWN = 1e-10
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rows of one configuration of labels: terms, what is regressed on them, how often they count.
+
+    `rows` has the columns themselves.
+    """
+
+    place: int
+    terms: Sequence[Vector]
+    targets: Sequence[Vector]
+    rows: NumberRows
+
+    @property
+    def times(self) -> NDArray[np.int64] | None:
+        """How often each row counts, if not once."""
+        return self.rows.times
+
+
+class Design(RowSums):
+    """Regressions by configuration of labels: how to make their terms and targets of rows.
+
+    What it adds up by itself are the products of all terms with terms and targets.
+    """
+
+    @property
+    @abstractmethod
+    def n_terms(self) -> int:
+        """The number of terms of a regression."""
+
+    @property
+    @abstractmethod
+    def n_targets(self) -> int:
+        """The number of columns that are regressed on them."""
+
+    @abstractmethod
+    def groups(self, rows: NumberRows) -> Iterator[Group]:
+        """The rows of each configuration."""
+
+    @property
+    def n_sums(self) -> int:
+        return self.n_groups * len(_pairs(self.n_terms, self.n_targets))
+
+    def matrices(self, sums: Sums) -> tuple[Vector, Vector]:
+        """The products of terms with terms, and with targets."""
+        return _matrices(sums, self.n_terms, self.n_targets)
+
+    def over(self, rows: NumberRows) -> Iterator[tuple[int, Sums]]:
+        for group in self.groups(rows):
+            yield group.place, products_of(group)
+
+
+@dataclass(frozen=True)
+class Basis:
+    """An orthonormal basis Q of the terms of some rows, of which `kept` do not follow from others.
+
+    `triangle` (kept × terms) has the terms in this basis, `shares` (kept × targets) Q′ times the
+    targets.
+    """
+
+    n: int
+    kept: tuple[int, ...]
+    triangle: Vector
+    shares: Vector
+
+    @property
+    def square(self) -> Vector:
+        """R of the terms that are kept."""
+        return self.triangle[:, self.kept]
+
+    @property
+    def terms(self) -> Vector:
+        """What makes all terms of those that are kept: Z = Z[:, kept] · terms."""
+        found: Vector = np.linalg.solve(self.square, self.triangle).astype(np.float64)
+        return found
+
+    def columns(self, terms: Sequence[Vector]) -> list[Vector]:
+        """Q at some rows."""
+        square = self.square
+        found: list[Vector] = []
+        for j, k in enumerate(self.kept):
+            left = terms[k].copy()
+            for i, column in enumerate(found):
+                left -= square[i, j] * column
+            found.append(left / square[j, j])
+        return found
+
+    def errors(self, columns: Sequence[Vector], targets: Sequence[Vector]) -> list[Vector]:
+        """What Q leaves of the targets."""
+        found = []
+        for t, target in enumerate(targets):
+            left = target.copy()
+            for column, share in zip(columns, self.shares[:, t].tolist(), strict=True):
+                left -= share * column
+            found.append(left)
+        return found
+
+
+def leverage_of(columns: Sequence[Vector]) -> Vector:
+    """How much each row determines its own prediction, short of 1, by an orthonormal basis."""
+    found = np.zeros(len(columns[0]))
+    for column in columns:
+        found += column * column
+    return np.minimum(found, MOST_LEVERAGE, out=found)
+
+
+def bases_of(design: Design) -> Steps[dict[int, Basis]]:
+    """Find the basis of each configuration, in one pass or two."""
+    (found,) = yield [design]
+    return (yield from bases_from(design, found))
+
+
+def bases_from(design: Design, found: Found) -> Steps[dict[int, Basis]]:
+    """Find bases by what a design added up, perhaps of few configurations; in one pass or none.
+
+    There is none where numbers are too large to be squared.
+    """
+    bases: dict[int, Basis] = {}
+    uncertain: dict[int, Basis] = {}
+    for place, sums in found.items():
+        if not (sums.largest < LARGEST).all():
+            continue
+        gram, across = design.matrices(sums)
+        basis, is_plain = _first_basis(sums.n, gram, across)
+        (bases if is_plain else uncertain)[place] = basis
+    if uncertain:
+        (found,) = yield [Refined(design, uncertain)]
+        for place, basis in uncertain.items():
+            matrices = _matrices(found[place], len(basis.kept), design.n_targets)
+            bases[place] = _mended(basis, *matrices)
+    return {place: bases[place] for place in sorted(bases)}
+
+
+@dataclass(frozen=True)
+class Refined(RowSums):
+    """The products of the columns of bases, with each other and with the targets."""
+
+    design: Design
+    bases: Mapping[int, Basis]
+
+    @property
+    def names(self) -> Sequence[str]:
+        return self.design.names
+
+    @property
+    def n_sums(self) -> int:
+        return self.design.n_sums
+
+    @property
+    def n_groups(self) -> int:
+        return self.design.n_groups
+
+    def over(self, rows: NumberRows) -> Iterator[tuple[int, Sums]]:
+        for group in self.design.groups(rows):
+            basis = self.bases.get(group.place)
+            if basis is not None:
+                yield group.place, products_of(replace(group, terms=basis.columns(group.terms)))
+
+
+def _pairs(n_terms: int, n_targets: int) -> list[tuple[int, int]]:
+    return [(i, j) for i in range(n_terms) for j in range(i, n_terms + n_targets)]
+
+
+def products_of(group: Group, counts: NDArray[np.int64] | None = None) -> Sums:
+    """The products of terms with terms and targets; other counts may go with them."""
+    columns = [*group.terms, *group.targets]
+    sums = FloatSums.of_products(columns, _pairs(len(group.terms), len(group.targets)), group.times)
+    largest = np.array([np.abs(column).max(initial=0.0) for column in columns])
+    if counts is None:
+        return Sums(group.rows.n, sums, largest=largest)
+    return Sums(group.rows.n, sums, counts, largest)
+
+
+def _matrices(sums: Sums, n_terms: int, n_targets: int) -> tuple[Vector, Vector]:
+    """Z′Z and Z′T."""
+    whole = np.zeros((n_terms, n_terms + n_targets))
+    for (i, j), total in zip(_pairs(n_terms, n_targets), sums.rounded().tolist(), strict=True):
+        whole[i, j] = total
+        if j < n_terms:
+            whole[j, i] = total
+    return whole[:, :n_terms], whole[:, n_terms:]
+
+
+def _first_basis(n: int, gram: Vector, across: Vector) -> tuple[Basis, bool]:
+    """The basis as far as products tell, and whether that is far enough."""
+    whole = np.diag(gram).copy()
+    triangle, left = _triangle(gram, _KNOWN * whole, floor=True)
+    kept = tuple(np.flatnonzero(np.diag(triangle) > 0).tolist())
+    plain = len(kept) == len(gram) and bool((left >= _PLAIN * whole).all())
+    return _basis(n, triangle, kept, across), plain
+
+
+def _mended(basis: Basis, gram: Vector, across: Vector) -> Basis:
+    square, whole = basis.square, np.sqrt(np.sum(basis.triangle[:, basis.kept] ** 2, axis=0))
+    # The least that a column must keep, in units of its own.
+    least = INDEPENDENT * whole / np.diag(square)
+    inner, _ = _triangle(gram, least**2)
+    kept = np.flatnonzero(np.diag(inner) > 0)
+    found = _basis(basis.n, inner, tuple(kept.tolist()), across)
+    return Basis(
+        basis.n,
+        tuple(basis.kept[k] for k in kept),
+        found.triangle @ basis.triangle,
+        found.shares,
+    )
+
+
+def _triangle(gram: Vector, least: Vector, *, floor: bool = False) -> tuple[Vector, Vector]:
+    """R of Gram & Schmidt by products, and the squared lengths that columns keep.
+
+    One that keeps no more than `least` is left out, with a row of zeros, or kept as if it did.
+    """
+    size = len(gram)
+    triangle, lengths = np.zeros((size, size)), np.zeros(size)
+    for k in range(size):
+        left = float(gram[k, k])
+        for i in range(k):
+            if triangle[i, i] > 0:
+                above = float(gram[i, k]) - math.fsum(triangle[:i, i] * triangle[:i, k])
+                triangle[i, k] = above / triangle[i, i]
+                left -= triangle[i, k] ** 2
+        lengths[k] = left
+        if floor:
+            left = max(left, float(least[k]))
+        if left > (0.0 if floor else float(least[k])):
+            triangle[k, k] = math.sqrt(left)
+    return triangle, lengths
+
+
+def _basis(n: int, triangle: Vector, kept: tuple[int, ...], across: Vector) -> Basis:
+    """Put the targets into a basis, by their products with the terms."""
+    chosen = triangle[list(kept)]
+    shares = np.zeros((len(kept), across.shape[1]))
+    for j, k in enumerate(kept):
+        for t in range(across.shape[1]):
+            known = math.fsum(chosen[:j, k] * shares[:j, t])
+            shares[j, t] = (float(across[k, t]) - known) / chosen[j, k]
+    return Basis(n, kept, chosen, shares)

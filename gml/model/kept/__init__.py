@@ -1,0 +1,1 @@
+"""What regressions keep of the rows that they were fitted on."""
