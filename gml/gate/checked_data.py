@@ -12,6 +12,7 @@ from gml.counts.counter import Counter
 from gml.counts.engine_over import engine_over
 from gml.counts.open_count_file import is_counted, open_counts
 from gml.counts.open_rows import is_for_spark, read_or_open
+from gml.counts.passes import PassCounter
 from gml.counts.settled_counter import SettledCounter
 from gml.counts.streamed import StreamCounter
 from gml.data.alignment import levels_first, with_levels_first
@@ -46,7 +47,7 @@ from gml.gate.families import CheckedModel
 from gml.gate.in_intervals import (
     in_intervals,
     numbers_before,
-    numbers_of_stream,
+    numbers_of_engine,
     repeats_before,
 )
 from gml.gate.settings import Context
@@ -168,7 +169,7 @@ class CheckedReading:
         """Take rows that are read in passes; what is said of them is as in `_of_rows`."""
         _require_rows(stream.n, self.data)
         held = self._held_numbers
-        numbers = numbers_of_stream(stream, held)
+        numbers = numbers_of_engine(stream, held)
         repeats = stream.uncut_repeats() if set(held) - set(self.numeric) else None
         cells = missing_cells_of_stream(stream, self._policy, tokens)
         kept = stream.treated(self._policy, place(self.data), declared=set(self.net.names))
@@ -225,9 +226,15 @@ class CheckedReading:
         treated = counter.missing_treatment
         # A schema need not declare all levels of the model, nor in its order.
         counter = counter.with_levels(levels_first(counter.variables, self.levels))
-        if treated is None:
-            return CheckedData(counter, self._context(found, counter.n, {}))
-        return CheckedData(counter, self._context(found, treated.rows, treated.cells, notes))
+        rows, cells = (counter.n, {}) if treated is None else (treated.rows, treated.cells)
+        numbers: Mapping[str, Numbers] = {}
+        if self.numeric and isinstance(counter, PassCounter):
+            # Where they lie is asked of all rows.
+            if notes:
+                notes.append("numbers are not compared with their old range: not all are there")
+            else:
+                numbers = numbers_of_engine(counter, set(self.numeric))
+        return CheckedData(counter, self._context(found, rows, cells, notes, numbers))
 
     @property
     def _held_numbers(self) -> list[str]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from gml.counts.counter import TableSet
+from gml.counts.passes import PassCounter
 from gml.counts.streamed import StreamCounter
 from gml.data.dataset import Dataset, Variable, code_type, missing_mask
 from gml.data.discretize import Intervals, cuts_of_levels
@@ -30,29 +31,27 @@ def numbers_before(data: Dataset, held_numbers: Collection[str]) -> dict[str, Nu
     return found
 
 
-def numbers_of_stream(
-    stream: StreamCounter, held_numbers: Collection[str]
-) -> Mapping[str, Numbers]:
+def numbers_of_engine(counter: PassCounter, held_numbers: Collection[str]) -> Mapping[str, Numbers]:
     """The same numbers of rows that are read in passes, each column by itself when it is wanted."""
-    at = {variable.name: j for j, variable in enumerate(stream.variables)}
+    at = {variable.name: j for j, variable in enumerate(counter.variables)}
+    cut = counter.cut_numbers if isinstance(counter, StreamCounter) else {}
 
     def numbers_of(name: str) -> Numbers | None:
-        found = stream.number_values([name]).get(name) or spelt(name)
+        found = counter.number_values([name]).get(name) or spelt(name)
         return found if found.n else None
 
     def spelt(name: str) -> NumberValues:
-        levels = stream.variables[at[name]].levels
+        levels = counter.variables[at[name]].levels
         if levels is None:
             return NumberValues.of(np.zeros(0))
-        (counts,) = stream.tables([TableSet((at[name],))])
+        (counts,) = counter.tables([TableSet((at[name],))])
         cells = counts.table.sum(axis=0)[: len(levels)]
-        return NumberValues.spelt(levels, np.arange(len(levels)), cells, stream.decimal or ".")
+        return NumberValues.spelt(levels, np.arange(len(levels)), cells, counter.decimal or ".")
 
-    cut = stream.cut_numbers
     names = [
         name
         for name, j in at.items()
-        if stream.variables[j].is_continuous or name in held_numbers or name in cut
+        if counter.variables[j].is_continuous or name in held_numbers or name in cut
     ]
     return Lazily(names, numbers_of)
 
