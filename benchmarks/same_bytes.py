@@ -103,6 +103,9 @@ class Bench:
         words += [*self._words(case.reading), "--engine", engine]
         if engine == "spark":
             words += ["--master", self._master]
+        if engine == "beyond":
+            words[-1] = "stream"
+            words += ["--max-memory", str(self._table.bytes_in_memory)]
         return self._gml(words, output, here=engine == "spark").run()
 
 
@@ -260,7 +263,8 @@ def main() -> int:
     """Print a line per command and engine, and how many were the same."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tables", default=",".join(TABLES))
-    parser.add_argument("--engines", default="stream,spark,counts")
+    engines = "of stream, beyond (half of the memory would not hold the rows), spark, counts"
+    parser.add_argument("--engines", default="stream,beyond,spark,counts", help=engines)
     parser.add_argument("--rows", type=int, default=100_000, help="of alarm; others have fewer")
     parser.add_argument("--only", default="", help="commands that contain this")
     parser.add_argument("--master", default="local[2]")

@@ -39,6 +39,8 @@ class Table:
     """A file, the commands that make graphs and models of it beforehand, and the cases."""
 
     path: Path
+    bytes_in_memory: int
+    """What its rows take as codes and numbers."""
     prepared: dict[str, str]
     cases: list[Case]
 
@@ -91,7 +93,7 @@ def alarm(folder: Path, rows: int) -> Table:
         Case(f"average DATA --by order-mcmc -c {ten} {few} -f json", "", "--triples"),
         Case("mrf DATA --structure tree -f json", "", "--pairs"),
     ]  # fmt: skip
-    return Table(path, prepared, cases)
+    return Table(path, rows * len(names), prepared, cases)
 
 
 def wide(folder: Path, rows: int) -> Table:
@@ -121,7 +123,7 @@ def wide(folder: Path, rows: int) -> Table:
         Case(f"average DATA --by hc --bootstrap 4 -c {forty} -f json", "", "--pairs"),
         Case("mrf DATA --structure tree -f json", "", "--pairs"),
     ]
-    return Table(path, prepared, cases)
+    return Table(path, rows * len(names), prepared, cases)
 
 
 def gaps(folder: Path, rows: int) -> Table:
@@ -137,6 +139,7 @@ def gaps(folder: Path, rows: int) -> Table:
         **dots,
         "MODEL": f"fit-params DATA LABELS {labels},w --missing drop -f json",
         "MIXEDMODEL": f"fit-params DATA MIXED {both} --exclude e,w --missing drop -f json",
+        "NUMBERSMODEL": "fit-params DATA NUMBERS --gaussian -c x,y,z --missing available -f json",
     }
     cases = []
     for policy in _POLICIES:
@@ -184,6 +187,8 @@ def gaps(folder: Path, rows: int) -> Table:
         Case("fit-params DATA NUMBERS --gaussian -f json", numbers),
         Case("fit-params DATA MIXED -f json", mixed),
         Case("check DATA MIXEDMODEL -f json", "--exclude w --missing drop"),
+        Case("check DATA MIXEDMODEL -f json", "--missing available --weights w"),
+        Case("check DATA NUMBERSMODEL -f json", "--weights w"),
         Case("average DATA --by hc --bootstrap 4 -f json", mixed),
         Case("glasso DATA -f json", numbers),
         Case("glasso DATA --transform rank -f json", numbers),
@@ -191,7 +196,7 @@ def gaps(folder: Path, rows: int) -> Table:
         # What missing values without a policy say is compared too.
         Case("pc DATA -f json", labels),
     ]  # fmt: skip
-    return Table(path, prepared, cases)
+    return Table(path, rows * (5 + 3 * 8), prepared, cases)
 
 
 TABLES = {"alarm": alarm, "wide": wide, "gaps": gaps}
