@@ -1,4 +1,4 @@
-"""Where the rows of a check are: in memory, or read in passes."""
+"""Where rows are, to go through them in chunks: in memory, or read in passes."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class ChunkedRows(ABC):
 
     variables: tuple[Variable, ...]
     decimal: str
-    budget: int | None
-    """The most bytes that what is kept of them may take; None if nobody said."""
+    budget: int | None = None
+    """The most bytes that what is kept of rows may take which are not in memory themselves."""
     times: int = 1
     """How often each row was delivered, where they are to count once."""
     keeps_order: bool = True
@@ -60,7 +60,6 @@ class RowsInMemory(ChunkedRows):
 
     data: Dataset
     threads: int | None = None
-    budget: int | None = None
 
     @property
     def variables(self) -> tuple[Variable, ...]:  # type: ignore[override]

@@ -160,7 +160,8 @@ class _Columns(Work[list[tuple[list[Vector], NDArray[np.int64]]]]):
         second: list[tuple[list[Vector], NDArray[np.int64]]],
     ) -> list[tuple[list[Vector], NDArray[np.int64]]]:
         """Put one behind the other."""
-        return first + second
+        first += second
+        return first
 
 
 @dataclass(frozen=True)
@@ -182,7 +183,7 @@ class _Spelt(Work[NumberValues]):
 
 @dataclass(frozen=True)
 class NumberTable:
-    """The rows of a check as numbers, wherever they are."""
+    """Rows as numbers, wherever they are."""
 
     rows: ChunkedRows
     reader: NumberReader
@@ -272,22 +273,38 @@ def _finished(asked: Sequence[_Asked[Answer]]) -> Steps[list[Answer]]:
 
 
 def together(table: NumberTable, questions: Iterable[Steps[Answer]]) -> list[Answer]:
-    """Ask questions, as many at once as their sums have room."""
+    """Ask questions, as many in a pass as what they want in it has room.
+
+    No more are begun before others have their answers than have room in their first pass.
+    """
     room = _AT_ONCE
     if table.rows.is_dear and table.rows.budget is not None:
         room = max(room, table.rows.budget // _SHARE)
     answers: list[Answer] = []
-    begun: list[_Asked[Answer]] = []
+    for begun in _within(map(_Asked, questions), room):
+        while waiting := [one for one in begun if one.wanted is not None]:
+            for some in _within(waiting, room):
+                check_stopped()
+                found = iter(table.sums([work for one in some for work in one.wanted or ()]))
+                for one in some:
+                    one.send([next(found) for _ in one.wanted or ()])
+        answers += [one.answer for one in begun]
+    return answers
+
+
+def _within(asked: Iterable[_Asked[Answer]], room: int) -> Iterator[list[_Asked[Answer]]]:
+    """Yield questions in lots, as many as have room, one at least."""
+    lot: list[_Asked[Answer]] = []
     used = 0
-    for question in questions:
-        one = _Asked(question)
+    for one in asked:
         size = _size(one.wanted or ())
-        if used and used + size > room:
-            answers += ask(table, _finished(begun))
-            begun, used = [], 0
-        begun.append(one)
+        if lot and used + size > room:
+            yield lot
+            lot, used = [], 0
+        lot.append(one)
         used += size
-    return [*answers, *ask(table, _finished(begun))]
+    if lot:
+        yield lot
 
 
 def ask(table: NumberTable, question: Steps[Answer]) -> Answer:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.counts.orthogonal_terms import INDEPENDENT
 from gml.gate.enough_rows import enough_rows
-from gml.gate.gaussian_structure import standardised
 from gml.gate.level_columns import LevelColumns
 from gml.gate.level_errors import LevelErrors
 from gml.gate.monte_carlo import Draw, MonteCarlo
-from gml.gate.pair_design import NOTHING_LEFT, PER_TERM, most_leverage
+from gml.gate.pair_design import NOTHING_LEFT, PER_TERM
 from gml.gate.structure_checks import PERMUTATION
-from gml.model.regression_rows import Vector, orthogonalised
+from gml.model.regression_rows import Vector
 
 # What keeps a covariance without spread in some direction from being singular.
 _RIDGE = 1e-12
@@ -24,17 +25,15 @@ _CELLS_AT_ONCE = 1 << 20
 
 @dataclass(frozen=True)
 class Errors:
-    """Errors of a number, and of a number or the indicators of a label, configuration by one.
+    """Errors of a number, and of a number or the indicators of a label.
 
-    `ends` says where the rows of each configuration end; `terms` counts all coefficients. `levels`
+    They come one configuration after the other; `ends` says where the rows of each end. `levels`
     has the errors of indicators in short, if there are several.
     """
 
     number: Vector
     others: Vector
-    leverage: Vector
     ends: tuple[int, ...]
-    terms: int
     levels: LevelErrors | None = None
 
     @property
@@ -68,24 +67,19 @@ def errors_within(columns: Sequence[Vector], n_labels: int, *, is_label: bool) -
         return None
     targets = np.column_stack([number[used], indicators])
     inputs = [column[used] for column in given]
-    left, leverage, ends, terms = [], [], [], 0
+    left, ends, terms = [], [], 0
     bases = np.zeros((len(used), len(given) + 1))
     start = 0
     for at in groups:
         end = start + len(at)
-        design = np.column_stack([np.ones(len(at)), *(c[start:end] for c in inputs)])
-        found = orthogonalised(design)
-        own = found.leverage
-        size = len(found.kept)
-        if given and float(own.max()) > most_leverage(size, len(at)):
-            return None
+        basis = orthonormal([np.ones(len(at)), *(c[start:end] for c in inputs)])
+        size = basis.shape[1]
         errors = targets[start:end].copy()
         for _ in range(2):
-            shares = np.einsum("ni,nk->ik", found.basis, errors)
-            errors -= np.einsum("ni,ik->nk", found.basis, shares)
-        bases[start:end, :size] = found.basis
+            shares = np.einsum("ni,nk->ik", basis, errors)
+            errors -= np.einsum("ni,ik->nk", basis, shares)
+        bases[start:end, :size] = basis
         left.append(errors)
-        leverage.append(own)
         ends.append(end)
         terms += size
         start = end
@@ -100,9 +94,37 @@ def errors_within(columns: Sequence[Vector], n_labels: int, *, is_label: bool) -
         kept = indicators[:, varies[1:]]
         codes = np.where(kept.any(axis=1), kept.argmax(axis=1), kept.shape[1])
         levels = LevelErrors(codes, kept.shape[1], bases, tuple(ends))
-    return Errors(
-        together[:, 0].copy(), others, np.concatenate(leverage), tuple(ends), terms, levels
-    )
+    return Errors(together[:, 0].copy(), others, tuple(ends), levels)
+
+
+def standardised(column: Vector) -> Vector | None:
+    """A column about its mean, in its standard deviation; None if it does not vary."""
+    centred = column - column[0]
+    largest = float(np.abs(centred).max(initial=0.0))
+    if largest == 0 or not math.isfinite(largest):
+        return None
+    scaled: Vector = centred / largest
+    scaled = scaled - float(np.mean(scaled))
+    found: Vector = scaled / math.sqrt(float(np.mean(scaled**2)))
+    return found
+
+
+def orthonormal(terms: Sequence[Vector]) -> Vector:
+    """A basis of terms, but for those that follow from others (rows × columns).
+
+    By Gram & Schmidt, twice, as that is enough (Giraud, Langou & Rozložník 2005).
+    """
+    basis: list[Vector] = []
+    for term in terms:
+        left = term.copy()
+        whole = math.sqrt(float(np.sum(left * left)))
+        for _ in range(2):
+            for column in basis:
+                left -= float(np.sum(column * left)) * column
+        length = math.sqrt(float(np.sum(left * left)))
+        if length > INDEPENDENT * whole:
+            basis.append(left / length)
+    return np.column_stack(basis)
 
 
 def _groups(labels: Sequence[Vector], n: int) -> Iterator[NDArray[np.int64]]:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from gml.counts.number_rows import NumberRows
 from gml.counts.row_sums import NumberTable, RowSums, Steps, Sums, together
 from gml.data.number_summary import Numbers, NumberSummary
+from gml.errors import CannotAnswer
 from gml.gate.check import DRIFT, INSUFFICIENT, NUMBERS, SHARE_OF_ROWS, Check
 from gml.gate.check_ids import column_id
 from gml.gate.question import Question
@@ -80,6 +81,10 @@ class _Between(RowSums):
     @property
     def n_sums(self) -> int:
         return 0
+
+    @property
+    def n_counts(self) -> int:
+        return len(self.cuts) + 1
 
     def over(self, rows: NumberRows) -> Iterator[tuple[int, Sums]]:
         complete = rows.complete([self.name])
@@ -152,5 +157,8 @@ def _drift_over_quantiles(
 ) -> Question:
     if before is None:
         return Question(_no_drift(name, n))
-    found = drift_checks(name, before, table.values(name)) if n else []
+    try:
+        found = drift_checks(name, before, table.values(name)) if n else []
+    except CannotAnswer as refused:
+        return Question(_no_drift(name, n, str(refused)))
     return found[0] if found else Question(_no_drift(name, n, "no rows to compare"))

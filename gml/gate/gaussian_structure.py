@@ -26,6 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,15 +36,16 @@ from gml.gate.check import INSUFFICIENT, NATS, PASS, Check
 from gml.gate.check_ids import independence_id
 from gml.gate.enough_rows import enough_rows
 from gml.gate.error_products import error_products
+from gml.gate.errors_within import orthonormal, standardised
 from gml.gate.gaussian_families import GaussianFamily, spreads
 from gml.gate.monte_carlo import Draw, MonteCarlo
 from gml.gate.pair_design import NOTHING_LEFT, Pair
 from gml.gate.question import Question
 from gml.gate.relations import edge_check, given_text, independence_check, too_weak
-from gml.gate.structure_checks import INCREASE, PERMUTATION, log_p_of_increase
+from gml.gate.structure_checks import PERMUTATION, settled_against
 from gml.gate.tails import chi2_quantile, log_chi2_tail, log_f_tail
 from gml.model.baseline import Reference
-from gml.model.regression_rows import Vector, orthogonalised
+from gml.model.regression_rows import Vector
 
 SANDWICH = "sandwich"
 # Draws whose permuted rows are held at once.
@@ -94,16 +96,7 @@ def number_independence(
         # Rounding may decide otherwise here whether there are any.
         return (log_p, SANDWICH) if errors is None else _settled(check, *errors, monte_carlo)
 
-    def settle(monte_carlo: MonteCarlo) -> tuple[float, str]:
-        if reference is None or check.statistic is None:
-            return settled(monte_carlo)
-        increase = log_p_of_increase(check, reference, monte_carlo.level)
-        if increase > math.log(monte_carlo.bound):
-            return increase, INCREASE
-        found, how = settled(monte_carlo)
-        return max(found, increase), how
-
-    return Question(check, settle)
+    return Question(check, partial(settled_against, reference, check, settled))
 
 
 def _errors(columns: Sequence[Vector]) -> tuple[Vector, Vector] | None:
@@ -112,28 +105,16 @@ def _errors(columns: Sequence[Vector]) -> tuple[Vector, Vector] | None:
     if scaled[0] is None or scaled[1] is None:
         return None
     varying = [column for column in scaled[2:] if column is not None]
-    found = orthogonalised(np.column_stack([np.ones(len(columns[0])), *varying]))
+    basis = orthonormal([np.ones(len(columns[0])), *varying])
     left = []
     for column in (scaled[0], scaled[1]):
         errors = column.copy()
         for _ in range(2):
-            errors -= np.einsum("ni,i->n", found.basis, np.einsum("ni,n->i", found.basis, errors))
+            errors -= np.einsum("ni,i->n", basis, np.einsum("ni,n->i", basis, errors))
         if math.sqrt(float(np.mean(errors**2))) < NOTHING_LEFT:
             return None
         left.append(errors)
     return left[0], left[1]
-
-
-def standardised(column: Vector) -> Vector | None:
-    """A column about its mean, in its standard deviation; None if it does not vary."""
-    centred = column - column[0]
-    largest = float(np.abs(centred).max(initial=0.0))
-    if largest == 0 or not math.isfinite(largest):
-        return None
-    scaled: Vector = centred / largest
-    scaled = scaled - float(np.mean(scaled))
-    found: Vector = scaled / math.sqrt(float(np.mean(scaled**2)))
-    return found
 
 
 def _t_squared(products: Vector) -> float:

@@ -27,6 +27,7 @@ import math
 from collections.abc import Collection, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 
 from gml.counts.row_sums import NumberTable, Steps
 from gml.gate.check import NATS, PASS
@@ -39,7 +40,7 @@ from gml.gate.monte_carlo import MonteCarlo
 from gml.gate.pair_design import MOST_PAIRED, Pair
 from gml.gate.question import Question
 from gml.gate.relations import given_text, independence_check
-from gml.gate.structure_checks import INCREASE, log_p_of_increase
+from gml.gate.structure_checks import settled_against
 from gml.gate.tails import chi2_quantile
 from gml.kernel.blas import one_blas_thread
 from gml.model.baseline import Reference
@@ -96,13 +97,4 @@ def mixed_independence(
             return log_p, SANDWICH
         return settled_within(found.id, log_p, errors, monte_carlo)
 
-    def settle(monte_carlo: MonteCarlo) -> tuple[float, str]:
-        if reference is None or found.statistic is None:
-            return settled(monte_carlo)
-        increase = log_p_of_increase(found, reference, monte_carlo.level)
-        if increase > math.log(monte_carlo.bound):
-            return increase, INCREASE
-        log_p_settled, how = settled(monte_carlo)
-        return max(log_p_settled, increase), how
-
-    return Question(found, settle)
+    return Question(found, partial(settled_against, reference, found, settled))

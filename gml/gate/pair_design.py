@@ -67,17 +67,6 @@ class Pair:
         """How many configurations of the given labels there may be."""
         return math.prod(self.sizes.values())
 
-    @property
-    def most_sums(self) -> int:
-        """How many sums any pass over the rows takes at most."""
-        terms = len(self.given) + 1
-        squares = terms * (terms + 1) // 2
-        columns = min(max(1, self.n_levels - 1), MOST_PAIRED)
-        found = max(len(self.numbers) + self.n_levels // 64, squares + terms * (1 + columns))
-        if self.n_levels > MOST_PAIRED + 1:
-            found = max(found, self.n_levels * (3 + 2 * terms + squares))
-        return found * self.n_configurations + columns * (columns + 2) + 1
-
 
 @dataclass(frozen=True)
 class PairRanges(RowSums):
@@ -91,8 +80,11 @@ class PairRanges(RowSums):
 
     @property
     def n_sums(self) -> int:
-        # What the question needs room for later on counts at once.
-        return self.pair.most_sums
+        return len(self.pair.numbers) * self.n_groups
+
+    @property
+    def n_counts(self) -> int:
+        return self.pair.n_levels * self.n_groups
 
     @property
     def n_groups(self) -> int:

@@ -92,6 +92,10 @@ class RegressionDesign(Design):
     def n_groups(self) -> int:
         return len(self.lines)
 
+    @property
+    def n_counts(self) -> int:
+        return sum(len(line.cuts) + 1 for line in self.lines)
+
     def groups(self, rows: NumberRows) -> Iterator[Group]:
         for place, line, complete in self._complete(rows):
             if line.means is not None:

@@ -43,7 +43,7 @@ from gml.gate.check import INSUFFICIENT, NATS, PASS, Check
 from gml.gate.check_ids import independence_id
 from gml.gate.families import FamilyCounts
 from gml.gate.monte_carlo import MonteCarlo
-from gml.gate.question import Question
+from gml.gate.question import Question, Settle
 from gml.gate.relations import edge_check, edge_text, given_text, independence_check, too_weak
 from gml.gate.selection import Selection
 from gml.gate.tails import (
@@ -234,6 +234,19 @@ def log_p_of_increase(
     bound = noncentrality_bound(before, df, share)
     scaled = bound * check.rows_new / reference.n
     return log_sum([math.log(share), log_noncentral_tail(after, df, scaled)])
+
+
+def settled_against(
+    reference: Reference | None, check: Check, settled: Settle, monte_carlo: MonteCarlo
+) -> tuple[float, str]:
+    """Settle an independence, or, with a baseline, whether the dependence has grown."""
+    if reference is None or check.statistic is None:
+        return settled(monte_carlo)
+    increase = log_p_of_increase(check, reference, monte_carlo.level)
+    if increase > math.log(monte_carlo.bound):
+        return increase, INCREASE
+    log_p, how = settled(monte_carlo)
+    return max(log_p, increase), how
 
 
 def concentration_of(table: NDArray[np.int64]) -> float:

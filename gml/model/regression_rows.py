@@ -8,8 +8,8 @@ of e²zz′/(1−h)², is the covariance of the coefficients whatever the distri
 (White 1980, Econometrica 48:817), and the average of e⁴ says how certain the variance of the errors
 is.
 
-Sums depend on the order of their terms in the last digits, so rows are put in an order that depends
-on what they hold alone, and columns in that of their names.
+Sums over rows are not rounded before they are complete, and columns come in the order of their
+names, so that neither the order of rows nor that of columns shows.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.counts.orthogonal_terms import INDEPENDENT, MOST_LEVERAGE
+from gml.counts.orthogonal_terms import MOST_LEVERAGE
 from gml.data.row_groups import group_sums
 
 Vector = NDArray[np.float64]
@@ -85,68 +84,6 @@ class RegressionRows:
             correlations=tuple(tuple(self.correlations[i][j] for j in whole) for i in whole),
             meat=tuple(tuple(self.meat[i][j] for j in design) for i in design),
         )
-
-
-@dataclass(frozen=True)
-class Orthogonal:
-    """A design (rows × terms) whose terms `kept` equal basis · triangle, with orthogonal columns.
-
-    The other terms are, in these rows, linear functions of those: design = design[:, kept] · terms.
-    """
-
-    basis: Vector
-    triangle: Vector
-    terms: Vector
-    kept: tuple[int, ...]
-
-    @property
-    def leverage(self) -> Vector:
-        """How much each row determines its own prediction, short of 1."""
-        own: Vector = np.minimum(np.einsum("ni,ni->n", self.basis, self.basis), MOST_LEVERAGE)
-        return own
-
-
-def orthogonalised(design: Vector) -> Orthogonal:
-    """By Gram & Schmidt, twice, as that is enough (Giraud, Langou & Rozložník 2005).
-
-    Loops over terms in one order, so that neither threads nor a library of linear algebra show.
-    """
-    turned = _turned(design)
-    square = turned.triangle[:, turned.kept]
-    terms: Vector = np.linalg.solve(square, turned.triangle).astype(np.float64)
-    return Orthogonal(np.column_stack(turned.basis), square, terms, turned.kept)
-
-
-class _Turned(NamedTuple):
-    basis: list[Vector]
-    triangle: Vector
-    kept: tuple[int, ...]
-
-
-def _turned(design: Vector) -> _Turned:
-    basis: list[Vector] = []
-    shares: list[list[float]] = []
-    kept = []
-    for k in range(design.shape[1]):
-        left = design[:, k].copy()
-        whole = math.sqrt(float(np.sum(left * left)))
-        share = [0.0] * len(basis)
-        for _ in range(2):
-            for i, column in enumerate(basis):
-                part = float(np.sum(column * left))
-                left -= part * column
-                share[i] += part
-        length = math.sqrt(float(np.sum(left * left)))
-        if length > INDEPENDENT * whole:
-            basis.append(left / length)
-            share.append(length)
-            kept.append(k)
-        shares.append(share)
-    size = len(basis)
-    triangle = np.zeros((size, design.shape[1]))
-    for k, share in enumerate(shares):
-        triangle[: len(share), k] = share
-    return _Turned(basis, triangle, tuple(kept))
 
 
 def log_densities(errors: Vector, leverage: Vector, n: int, sd: float) -> Vector:
