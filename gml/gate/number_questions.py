@@ -24,8 +24,13 @@ def questions_about_numbers(
 
     `reasons` is that of `repeat_check`.
     """
-    questions = [q for name, (old, new) in numbers.items() for q in range_checks(name, old, new)]
-    questions += unique_checks(numbers)
+    ranges: list[Question] = []
+    uniques: list[Question] = []
+    # Both of one column at a time, as its numbers may have to be counted for them.
+    for name, (old, new) in numbers.items():
+        ranges += range_checks(name, old, new)
+        uniques += unique_checks(name, old, new)
+    questions = [*ranges, *uniques]
     if repeats is not None:
         questions.append(repeat_check(repeats, reasons))
         if repeats.uncut is not None:

@@ -146,19 +146,15 @@ def _repeating(old: Repeats, new: Repeats, how: str = "") -> str:
     )
 
 
-def unique_checks(
-    numbers: Mapping[str, tuple[NumberSummary, Numbers]],
-) -> list[Question]:
-    """Ask of columns whose numbers were all different whether they still are."""
-    questions = []
-    for name, (before, now) in numbers.items():
-        if before.is_unique:
-            new = Repeats(now.multiplicities())
-            message = f"{name}: {new.n - new.distinct} of {new.n} values repeat others; "
-            message += "in the model's rows no value did"
-            check = Check(column_id(UNIQUE, name), "schema", UNIQUE, (name,), message=message)
-            questions.append(_question(check, Repeats({1: before.n}), new))
-    return questions
+def unique_checks(name: str, before: NumberSummary, now: Numbers) -> list[Question]:
+    """Ask of a column whose numbers were all different whether they still are."""
+    if not before.is_unique:
+        return []
+    new = Repeats(now.multiplicities())
+    message = f"{name}: {new.n - new.distinct} of {new.n} values repeat others; "
+    message += "in the model's rows no value did"
+    check = Check(column_id(UNIQUE, name), "schema", UNIQUE, (name,), message=message)
+    return [_question(check, Repeats({1: before.n}), new)]
 
 
 def _question(
