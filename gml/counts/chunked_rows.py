@@ -16,7 +16,7 @@ from gml.counts.passes import PassCounter
 from gml.data.dataset import Dataset, Variable
 from gml.data.number_summary import Numbers, NumberValues
 from gml.kernel.pool import in_order
-from gml.resources import available_threads
+from gml.resources import available_threads, budget_in_force
 
 _BLOCK_ROWS = 1 << 16
 
@@ -26,8 +26,8 @@ class ChunkedRows(ABC):
 
     variables: tuple[Variable, ...]
     decimal: str
-    budget: int | None = None
-    """The most bytes that what is kept of rows may take which are not in memory themselves."""
+    budget: int
+    """The most bytes that may be taken of rows beside the rows."""
     times: int = 1
     """How often each row was delivered, where they are to count once."""
     keeps_order: bool = True
@@ -70,6 +70,10 @@ class RowsInMemory(ChunkedRows):
         return self.data.decimal
 
     @property
+    def budget(self) -> int:  # type: ignore[override]
+        return budget_in_force()
+
+    @property
     def n(self) -> int:
         return self.data.n
 
@@ -105,7 +109,7 @@ class RowsInPasses(ChunkedRows):
         return self.counter.decimal or "."
 
     @property
-    def budget(self) -> int | None:  # type: ignore[override]
+    def budget(self) -> int:  # type: ignore[override]
         return self.counter.budget
 
     @property

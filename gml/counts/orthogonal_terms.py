@@ -3,8 +3,9 @@
 The products of terms give a triangle R with Z = QR (Cholesky), so that Q = ZR⁻¹ is worked out again
 on any chunk of rows. Where terms are nearly linear functions of others, what the products cannot
 tell is hidden by rounding; then the products of the Q that they gave are added up by another pass,
-and what is not orthogonal there is mended: once is enough (Yamamoto et al. 2015, ETNA 44:306). A
-term that leaves less than 1e-8 of its length beside the others follows from these.
+and what is not orthogonal there is mended, until nothing is hidden any more: mostly that is once
+(Yamamoto et al. 2015, ETNA 44:306). A term that leaves less than 1e-8 of its length beside the
+others follows from these.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +35,8 @@ LARGEST = 1e60
 _PLAIN = 1e-2
 # What is left of a term is no better known than this, as a share of its squared length.
 _KNOWN = 1e-10
+# Each makes what is hidden smaller by some powers of ten; of endless ones there is rounding.
+_MOST_STAGES = 6
 
 
 @dataclass(frozen=True)
@@ -86,18 +90,37 @@ class Design(RowSums):
             yield group.place, products_of(group)
 
 
+class Stage(NamedTuple):
+    """A step towards a basis: the columns that go on, and the triangle that divides them."""
+
+    kept: tuple[int, ...]
+    square: Vector
+
+    def columns(self, terms: Sequence[Vector]) -> list[Vector]:
+        """The columns that go on at some rows, divided."""
+        found: list[Vector] = []
+        for j, k in enumerate(self.kept):
+            left = terms[k].copy()
+            for i, column in enumerate(found):
+                left -= self.square[i, j] * column
+            found.append(left / self.square[j, j])
+        return found
+
+
 @dataclass(frozen=True)
 class Basis:
     """An orthonormal basis Q of the terms of some rows, of which `kept` do not follow from others.
 
     `triangle` (kept × terms) has the terms in this basis, `shares` (kept × targets) Q′ times the
-    targets.
+    targets, `lengths` those of the terms; `stages` lead from the terms to Q.
     """
 
     n: int
     kept: tuple[int, ...]
     triangle: Vector
     shares: Vector
+    lengths: Vector
+    stages: tuple[Stage, ...]
 
     @property
     def square(self) -> Vector:
@@ -112,13 +135,9 @@ class Basis:
 
     def columns(self, terms: Sequence[Vector]) -> list[Vector]:
         """Q at some rows."""
-        square = self.square
-        found: list[Vector] = []
-        for j, k in enumerate(self.kept):
-            left = terms[k].copy()
-            for i, column in enumerate(found):
-                left -= square[i, j] * column
-            found.append(left / square[j, j])
+        found = list(terms)
+        for stage in self.stages:
+            found = stage.columns(found)
         return found
 
     def errors(self, columns: Sequence[Vector], targets: Sequence[Vector]) -> list[Vector]:
@@ -132,6 +151,14 @@ class Basis:
         return found
 
 
+def basis_of_mean(n: int, means: Sequence[float]) -> Basis:
+    """That of the term 1 alone, by the means of the targets."""
+    root = math.sqrt(n)
+    square = np.array([[root]])
+    stage = Stage((0,), square)
+    return Basis(n, (0,), square, np.array([means]) * root, np.array([root]), (stage,))
+
+
 def leverage_of(columns: Sequence[Vector]) -> Vector:
     """How much each row determines its own prediction, short of 1, by an orthonormal basis."""
     found = np.zeros(len(columns[0]))
@@ -141,29 +168,37 @@ def leverage_of(columns: Sequence[Vector]) -> Vector:
 
 
 def bases_of(design: Design) -> Steps[dict[int, Basis]]:
-    """Find the basis of each configuration, in one pass or two."""
+    """Find the basis of each configuration, mostly in one pass or two."""
     (found,) = yield [design]
     return (yield from bases_from(design, found))
 
 
 def bases_from(design: Design, found: Found) -> Steps[dict[int, Basis]]:
-    """Find bases by what a design added up, perhaps of few configurations; in one pass or none.
+    """Find bases by what a design added up, perhaps of few configurations.
 
     There is none where numbers are too large to be squared.
     """
     bases: dict[int, Basis] = {}
-    uncertain: dict[int, Basis] = {}
+    waiting: dict[int, Basis] = {}
     for place, sums in found.items():
-        if not (sums.largest < LARGEST).all():
-            continue
-        gram, across = design.matrices(sums)
-        basis, is_plain = _first_basis(sums.n, gram, across)
-        (bases if is_plain else uncertain)[place] = basis
-    if uncertain:
-        (found,) = yield [Refined(design, uncertain)]
-        for place, basis in uncertain.items():
+        if (sums.largest < LARGEST).all():
+            gram, across = design.matrices(sums)
+            size = len(gram)
+            lengths = np.sqrt(np.diag(gram))
+            begun = Basis(sums.n, tuple(range(size)), np.eye(size), across, lengths, ())
+            basis, is_known = _divided(begun, gram, across)
+            (bases if is_known else waiting)[place] = basis
+    for _ in range(_MOST_STAGES):
+        if not waiting:
+            break
+        (found,) = yield [Refined(design, dict(waiting))]
+        for place, basis in list(waiting.items()):
             matrices = _matrices(found[place], len(basis.kept), design.n_targets)
-            bases[place] = _mended(basis, *matrices)
+            bases[place], is_known = _divided(basis, *matrices)
+            if is_known:
+                del waiting[place]
+            else:
+                waiting[place] = bases[place]
     return {place: bases[place] for place in sorted(bases)}
 
 
@@ -217,58 +252,43 @@ def _matrices(sums: Sums, n_terms: int, n_targets: int) -> tuple[Vector, Vector]
     return whole[:, :n_terms], whole[:, n_terms:]
 
 
-def _first_basis(n: int, gram: Vector, across: Vector) -> tuple[Basis, bool]:
-    """The basis as far as products tell, and whether that is far enough."""
-    whole = np.diag(gram).copy()
-    triangle, left = _triangle(gram, _KNOWN * whole, floor=True)
-    kept = tuple(np.flatnonzero(np.diag(triangle) > 0).tolist())
-    plain = len(kept) == len(gram) and bool((left >= _PLAIN * whole).all())
-    return _basis(n, triangle, kept, across), plain
+def _divided(basis: Basis, gram: Vector, across: Vector) -> tuple[Basis, bool]:
+    """The next stage of a basis by the products of its columns, and whether it is the last.
 
-
-def _mended(basis: Basis, gram: Vector, across: Vector) -> Basis:
-    square, whole = basis.square, np.sqrt(np.sum(basis.triangle[:, basis.kept] ** 2, axis=0))
-    # The least that a column must keep, in units of its own.
-    least = INDEPENDENT * whole / np.diag(square)
-    inner, _ = _triangle(gram, least**2)
-    kept = np.flatnonzero(np.diag(inner) > 0)
-    found = _basis(basis.n, inner, tuple(kept.tolist()), across)
-    return Basis(
-        basis.n,
-        tuple(basis.kept[k] for k in kept),
-        found.triangle @ basis.triangle,
-        found.shares,
-    )
-
-
-def _triangle(gram: Vector, least: Vector, *, floor: bool = False) -> tuple[Vector, Vector]:
-    """R of Gram & Schmidt by products, and the squared lengths that columns keep.
-
-    One that keeps no more than `least` is left out, with a row of zeros, or kept as if it did.
+    What a column leaves beside those before it is known but for a share of its own; as long as
+    that may be more than what makes it follow from the others, it is kept.
     """
     size = len(gram)
-    triangle, lengths = np.zeros((size, size)), np.zeros(size)
+    scales = np.array([basis.triangle[j, k] for j, k in enumerate(basis.kept)])
+    # The least that may be left of each, in units of its own, squared.
+    least = (INDEPENDENT * basis.lengths[list(basis.kept)] / scales) ** 2
+    triangle = np.zeros((size, size))
+    kept: list[int] = []
+    is_last = True
     for k in range(size):
-        left = float(gram[k, k])
-        for i in range(k):
-            if triangle[i, i] > 0:
-                above = float(gram[i, k]) - math.fsum(triangle[:i, i] * triangle[:i, k])
-                triangle[i, k] = above / triangle[i, i]
-                left -= triangle[i, k] ** 2
-        lengths[k] = left
-        if floor:
-            left = max(left, float(least[k]))
-        if left > (0.0 if floor else float(least[k])):
+        whole = left = float(gram[k, k])
+        for i in kept:
+            above = float(gram[i, k]) - math.fsum(triangle[:i, i] * triangle[:i, k])
+            triangle[i, k] = above / triangle[i, i]
+            left -= triangle[i, k] ** 2
+        is_last &= left >= _PLAIN * whole
+        left = max(left, _KNOWN * whole)
+        if left > least[k]:
             triangle[k, k] = math.sqrt(left)
-    return triangle, lengths
-
-
-def _basis(n: int, triangle: Vector, kept: tuple[int, ...], across: Vector) -> Basis:
-    """Put the targets into a basis, by their products with the terms."""
-    chosen = triangle[list(kept)]
+            kept.append(k)
+    chosen = triangle[kept]
     shares = np.zeros((len(kept), across.shape[1]))
     for j, k in enumerate(kept):
         for t in range(across.shape[1]):
             known = math.fsum(chosen[:j, k] * shares[:j, t])
             shares[j, t] = (float(across[k, t]) - known) / chosen[j, k]
-    return Basis(n, kept, chosen, shares)
+    stage = Stage(tuple(kept), chosen[:, kept])
+    found = Basis(
+        basis.n,
+        tuple(basis.kept[k] for k in kept),
+        chosen @ basis.triangle,
+        shares,
+        basis.lengths,
+        (*basis.stages, stage),
+    )
+    return found, is_last

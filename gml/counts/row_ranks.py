@@ -202,7 +202,7 @@ def values_at(
         (whole,) = look.looked(place, sums).values()
         if sums.n and math.isfinite(whole.least) and math.isfinite(whole.greatest):
             wanted = ranks(sums.n)
-            answers[place] = [whole.least] * len(wanted)
+            answers[place] = [0.0] * len(wanted)
             cell = _Cell((), _Cut(whole.least, whole.greatest, max(_FEWEST_PARTS, parts)))
             of_place = {k: _Wanted(rank, sums.n, cell) for k, rank in enumerate(wanted)}
             waiting[place] = _left(of_place, {cell: whole}, answers[place])
@@ -231,5 +231,6 @@ def _left(
         if value is None:
             left[k] = one
         else:
-            answers[k] = value
+            # One zero, whichever comes first.
+            answers[k] = value + 0.0
     return left

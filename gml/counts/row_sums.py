@@ -218,7 +218,7 @@ class NumberTable:
         """
         cells = self.rows.n * self.rows.times * (len(names) + 1)
         size, budget = _BYTES_PER_NUMBER * cells, self.rows.budget
-        if budget is not None and size > budget:
+        if size > budget:
             raise CannotAnswer(
                 f"{what} is settled by exchanging rows, which takes about {format_size(size)}, "
                 f"more than {parameter('max_memory')} allows; allow more"
@@ -278,7 +278,7 @@ def together(table: NumberTable, questions: Iterable[Steps[Answer]]) -> list[Ans
     No more are begun before others have their answers than have room in their first pass.
     """
     room = _AT_ONCE
-    if table.rows.is_dear and table.rows.budget is not None:
+    if table.rows.is_dear:
         room = max(room, table.rows.budget // _SHARE)
     answers: list[Answer] = []
     for begun in _within(map(_Asked, questions), room):

@@ -34,7 +34,8 @@ class NumberCounts(NamedTuple):
     def of_cells(cls, cells: NDArray[np.float64], times: NDArray[np.int64] | None) -> NumberCounts:
         """The numbers of cells, which count so many times; NaN is none."""
         present = ~np.isnan(cells)
-        values, inverse = np.unique(cells[present], return_inverse=True)
+        # One zero, whichever comes first.
+        values, inverse = np.unique(cells[present] + 0.0, return_inverse=True)
         times = None if times is None else times[present]
         return cls(values, group_sums(inverse.reshape(-1), len(values), times))
 

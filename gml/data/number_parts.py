@@ -72,7 +72,8 @@ def numbers_in_parts(chunks: Chunks, limit: int, folder: str) -> Numbers:
         found = _joined([*found, chunk])
         if _bytes_of(found) > limit:
             found = [NumberValues.joined(found)]
-            if _bytes_of(found) > limit:
+            # A single number cannot be divided.
+            if _bytes_of(found) > limit and len(found[0].values) > 1:
                 del found
                 return _in_file(chunks, limit, folder)
     return NumberValues.joined(found) if size else NumberValues.of(np.zeros(0))

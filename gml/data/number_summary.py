@@ -150,10 +150,12 @@ class NumberValues(Numbers):
     ) -> NumberValues:
         """Count the values of a column; what is missing does not count."""
         present = ~np.isnan(numbers)
+        # One zero, whichever comes first.
+        there = numbers[present] + 0.0
         if weights is None:
-            values, counts = np.unique(numbers[present], return_counts=True)
+            values, counts = np.unique(there, return_counts=True)
             return cls(values, counts.astype(np.int64))
-        values, inverse = np.unique(numbers[present], return_inverse=True)
+        values, inverse = np.unique(there, return_inverse=True)
         sums = np.zeros(len(values), dtype=np.int64)
         np.add.at(sums, inverse, weights[present])
         return cls(values[sums > 0], sums[sums > 0])

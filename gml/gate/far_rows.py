@@ -5,7 +5,7 @@ One such number has all the weight in a regression, and the others could say not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -51,11 +51,14 @@ def without_far_rows(
     if not near:
         return table, []
     reader = replace(table.reader, near=near)
-    found = table.rows.over(sorted(near), _FarRows(table.reader, reader))
+    # Rows that were delivered several times are told apart by all of their cells.
+    names = sorted(near) if table.rows.times == 1 else sorted(table.names)
+    work = _FarRows(table.reader, reader, table.rows.times > 1)
+    found = table.rows.over(names, work)
     left_out = found.n // table.rows.times
     if not left_out:
         return table, []
-    shown = [f"{name}={value:g} in row {as_read(row) + 1}" for row, name, value in found.first]
+    shown = [f"{one.name}={one.value:g} in row {as_read(one.row) + 1}" for one in found.first]
     more = ", …" if left_out > len(shown) else ""
     which = agreeing(left_out, "which has a number", "which have numbers")
     where = f": {', '.join(shown)}{more}" if table.rows.keeps_order else ""
@@ -65,11 +68,20 @@ def without_far_rows(
     ]
 
 
+class _FarRow(NamedTuple):
+    """A row, from 0, with a column in which it is far, and its cells if they matter."""
+
+    row: int
+    name: str
+    value: float
+    cells: bytes
+
+
 class _Far(NamedTuple):
-    """How many rows are far, weighted; the first of them, from 0, with a number; rows in all."""
+    """How many rows are far, weighted; the first of them; and how many rows there are in all."""
 
     n: int
-    first: tuple[tuple[int, str, float], ...]
+    first: tuple[_FarRow, ...]
     n_rows: int
 
 
@@ -79,17 +91,24 @@ class _FarRows(Work[_Far]):
 
     every: NumberReader
     reader: NumberReader
+    distinct: bool
+    """Whether equal rows count as one among the first."""
 
     def of(self, chunk: Dataset) -> _Far:
         """Look at a chunk."""
         rows = self.every.read(chunk)
         rows = rows.where(self.reader.far(rows))
         positions, n_rows = chunk.standing()
-        first = [
-            (int(positions[row]), *self._worst(rows.columns, k))
-            for k, row in enumerate(rows.numbers[:_SHOWN].tolist())
-        ]
-        return _Far(rows.n, tuple(first), n_rows)
+        found: list[_FarRow] = []
+        for k, row in enumerate(rows.numbers.tolist()):
+            name, value = self._worst(rows.columns, k)
+            cells = b""
+            if self.distinct:
+                cells = b"".join((column[k] + 0.0).tobytes() for column in rows.columns.values())
+            found.append(_FarRow(int(positions[row]), name, value, cells))
+            if len(found) == _SHOWN and not self.distinct:
+                break
+        return _Far(rows.n, self._first(found), n_rows)
 
     def _worst(self, columns: Mapping[str, Vector], k: int) -> tuple[str, float]:
         """The first column, by name, in which a row is far."""
@@ -99,11 +118,13 @@ class _FarRows(Work[_Far]):
                 return name, value
         raise AssertionError
 
+    def _first(self, rows: Sequence[_FarRow]) -> tuple[_FarRow, ...]:
+        if self.distinct:
+            rows = list({one.cells: one for one in reversed(rows)}.values())[::-1]
+        return tuple(rows[:_SHOWN])
+
     def add(self, first: _Far, second: _Far) -> _Far:
         """Put the rows of the second behind those of the first."""
-        behind = [(row + first.n_rows, name, value) for row, name, value in second.first]
-        return _Far(
-            first.n + second.n,
-            (*first.first, *behind)[:_SHOWN],
-            first.n_rows + second.n_rows,
-        )
+        behind = [one._replace(row=one.row + first.n_rows) for one in second.first]
+        found = self._first([*first.first, *behind])
+        return _Far(first.n + second.n, found, first.n_rows + second.n_rows)

@@ -39,6 +39,8 @@ from gml.model.regression_rows import Vector, meat_of
 _MOST_CONDITION = 1e10
 # Share of the spread of the least certain direction below which there is none.
 _NO_SPREAD = 1e-12
+# Errors that are all alike vary by rounding, in standard deviations of the old ones.
+_LEAST_VARIANCE = 1e-30
 # Counts that floats can hold.
 _MOST_ROWS = 2**53
 
@@ -241,7 +243,7 @@ def new_regression(basis: Basis, sums: Sums) -> NewRegression:
         change,
         bread,
         meat_of(products, size, n),
-        squares / (n - len(basis.kept)),
+        max(squares / (n - len(basis.kept)), _LEAST_VARIANCE),
         fourths / n,
     )
 

@@ -103,6 +103,9 @@ class Lines:
             at = np.flatnonzero(groups == group)
             if len(at) < 2:
                 continue
+            if not np.isfinite(self.covariances[at]).all():
+                # Numbers near the ends of what floats can hold say nothing.
+                return 0.0
             inverses = np.array([_inverse(self.covariances[c]) for c in at])
             summed = inverses.sum(axis=0)
             centre = np.linalg.pinv(summed) @ np.einsum("cij,cj->i", inverses, self.slopes[at])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from gml.counts.float_sums import FloatSums
 from gml.counts.number_rows import NumberRows
-from gml.counts.orthogonal_terms import Basis, Design, Group
+from gml.counts.orthogonal_terms import Basis, Design, Group, basis_of_mean
 from gml.counts.row_sums import Found, RowSums, Sums
 from gml.data.row_groups import group_sums
 from gml.gate.enough_rows import enough_rows
@@ -282,8 +282,7 @@ def mean_bases(design: PairDesign, found: Found) -> dict[int, Basis]:
         means = [mean / scale.size for mean, scale in zip(away, scales, strict=True)]
         if design.levels is not None and not design.by_level:
             means += (design.levels.counts(sums.counts) / sums.n).tolist()
-        root = math.sqrt(sums.n)
-        bases[place] = Basis(sums.n, (0,), np.array([[root]]), np.array([means]) * root)
+        bases[place] = basis_of_mean(sums.n, means)
     return bases
 
 

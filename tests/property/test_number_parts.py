@@ -67,3 +67,17 @@ def test_delivered_several_times():
     assert found.once(6).multiplicities() == NumberValues.of(numbers).multiplicities()
     assert found.once(2).once(3).n == 1000
     assert found.once(5).n == found.n
+
+
+def test_there_is_one_zero():
+    for numbers in ([-0.0, 0.0, 1.0], [0.0, -0.0, 1.0]):
+        column = np.array(numbers)
+        for found in (
+            NumberValues.of(column),
+            NumberValues.of(column, np.array([1, 2, 1])),
+            numbers_in_parts(chunks_of(column, None, 1), 1, "/tmp"),
+        ):
+            assert [repr(v) for part in found.parts() for v in part.values.tolist()] == [
+                "0.0",
+                "1.0",
+            ]

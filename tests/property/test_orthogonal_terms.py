@@ -98,6 +98,22 @@ def test_terms_that_follow_from_others_are_left_out(rest):
     assert relative(errors, expected) < 1e-9
 
 
+@pytest.mark.parametrize(
+    ("e", "f", "g"),
+    [(1e-3, 1e-3, 1e-3), (1e-5, 1e-7, 1e-4), (1e-7, 1e-5, 1e-4), (1e-6, 1e-4, 1e-4)],
+)
+def test_chains_of_terms_that_nearly_follow_from_rests_of_others(e, f, g):
+    a, u, v, w, y = np.random.default_rng(1).normal(size=(5, 500))
+    columns = [a, a + e * u, u + f * v, a + v + g * w, y]
+    basis = basis_of(columns)
+    assert basis.kept == (0, 1, 2, 3, 4)
+    found = basis.columns([np.ones(500), *columns[:-1]])
+    gram = np.array([[np.sum(one * other) for one in found] for other in found])
+    assert np.abs(gram - np.eye(5)).max() < 1e-14
+    (errors,) = basis.errors(found, [y])
+    assert np.abs([np.sum(one * errors) for one in found]).max() < 1e-12
+
+
 @given(st.integers(0, 2**32), st.integers(1, 60), st.booleans())
 def test_neither_order_nor_chunks_show(seed, block, weighted):
     rng = np.random.default_rng(seed)

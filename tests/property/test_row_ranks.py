@@ -90,6 +90,12 @@ def test_any_numbers(numbers):
     assert ask(table_of(numbers), values_at(Column("x"), deciles)) == expected(numbers)
 
 
+def test_there_is_one_zero():
+    for numbers in ([-0.0] * 20 + [0.0, 1.0], [0.0] * 20 + [-0.0, 1.0]):
+        (found,) = ask(table_of(numbers), values_at(Column("x"), deciles)).values()
+        assert {repr(value) for value in found} == {"0.0"}
+
+
 def test_usual_columns_take_few_passes():
     numbers = np.random.default_rng(1).normal(size=100_000)
     question = values_at(Column("x"), deciles)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,7 @@ import pytest
 import gml
 from gml.counts.chunked_rows import RowsInPasses
 from gml.errors import CannotAnswer
+from gml.resources import limited_to
 from tests.stream_checks import both_checks, in_passes
 
 pytestmark = pytest.mark.filterwarnings("ignore::gml.errors.GmlWarning")
@@ -99,6 +102,37 @@ def test_rows_far_away_and_cells_that_are_no_numbers(tmp_path, kind):
     assert "without 4 rows" in memory and "y=90000 in row 71" in memory and "unknown" in memory
 
 
+@pytest.mark.parametrize("times", [2, 5])
+def test_far_rows_that_were_delivered_several_times_are_named_once(tmp_path, times):
+    model = model_of(tmp_path, "numbers")
+    new = table(300, 6)
+    new.loc[[7, 70], "y"] = [9e4, -7e5]
+    pd.concat([new] * times).to_csv(tmp_path / "new.csv", index=False)
+    memory, stream = both_checks(tmp_path / "new.csv", model)
+    assert memory == stream
+    assert "without 2 rows" in memory and "y=90000 in row 8, y=-700000 in row 71'" in memory
+
+
+@pytest.mark.parametrize("stuck", [0.5, 1 / 3, 7.0])
+def test_a_column_that_is_stuck_fails(tmp_path, stuck):
+    model = model_of(tmp_path, "mixed")
+    new = table(600, 11)
+    new["x"] = stuck
+    new.to_csv(tmp_path / "new.csv", index=False)
+    report = gml.check(tmp_path / "new.csv", model)
+    failed = {check.id for check in report.ranked("fail")}
+    assert {"tables:x:sd", *(f"tables:x|a={a}:sd" for a in "uvw")} <= failed
+
+
+def test_zeros_of_either_sign_are_one(tmp_path):
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(np.round(rng.normal(size=(900, 3)), 1), columns=list("xyz"))
+    assert np.signbit(frame["x"][frame["x"] == 0]).any()
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    memory, stream = both_checks(tmp_path / "new.csv", model_of(tmp_path, "numbers"))
+    assert memory == stream and not re.search(r"-0\.0?\b(?!\.|\d)", memory)
+
+
 @pytest.mark.parametrize("kind", ["mixed", "numbers"])
 @pytest.mark.parametrize("times", [2, 3])
 def test_rows_that_were_delivered_several_times(tmp_path, kind, times):
@@ -143,3 +177,13 @@ def test_exchanges_beyond_memory_are_refused(tmp_path):
         patched.setattr(RowsInPasses, "budget", 1000)
         with pytest.raises(CannotAnswer, match="exchanging rows, which takes about .*max_memory"):
             gml.check(tmp_path / "new.csv", model, engine="stream")
+
+
+def test_exchanges_of_heavy_rows_are_refused_in_memory(tmp_path):
+    model = model_of(tmp_path, "numbers")
+    new = table(900, 9)
+    new["z"] = new["z"].astype(float) + 0.2 * new["x"].astype(float)
+    new["w"] = np.random.default_rng(1).integers(1 << 20, 1 << 21, 900)
+    new.to_csv(tmp_path / "new.csv", index=False)
+    with limited_to(1 << 28), pytest.raises(CannotAnswer, match="settled by exchanging rows"):
+        gml.check(tmp_path / "new.csv", model, weights="w")
