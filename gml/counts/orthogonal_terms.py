@@ -14,7 +14,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -202,11 +202,14 @@ def bases_from(design: Design, found: Found) -> Steps[dict[int, Basis]]:
     return {place: bases[place] for place in sorted(bases)}
 
 
-@dataclass(frozen=True)
-class Refined(RowSums):
-    """The products of the columns of bases, with each other and with the targets."""
+AnyDesign = TypeVar("AnyDesign", bound=Design)
 
-    design: Design
+
+@dataclass(frozen=True)
+class AtBases(RowSums, Generic[AnyDesign]):
+    """Sums over the rows of a design for which there are bases of their terms."""
+
+    design: AnyDesign
     bases: Mapping[int, Basis]
 
     @property
@@ -214,18 +217,41 @@ class Refined(RowSums):
         return self.design.names
 
     @property
-    def n_sums(self) -> int:
-        return self.design.n_sums
-
-    @property
     def n_groups(self) -> int:
-        return self.design.n_groups
+        return len(self.bases)
 
-    def over(self, rows: NumberRows) -> Iterator[tuple[int, Sums]]:
+    def at(self, rows: NumberRows) -> Iterator[tuple[Group, Basis]]:
+        """The rows of each configuration that has a basis."""
         for group in self.design.groups(rows):
             basis = self.bases.get(group.place)
             if basis is not None:
-                yield group.place, products_of(replace(group, terms=basis.columns(group.terms)))
+                yield group, basis
+
+
+@dataclass(frozen=True)
+class Refined(AtBases[Design]):
+    """The products of the columns of bases, with each other and with the targets."""
+
+    @property
+    def n_sums(self) -> int:
+        return self.design.n_sums
+
+    def over(self, rows: NumberRows) -> Iterator[tuple[int, Sums]]:
+        for group, basis in self.at(rows):
+            yield group.place, products_of(replace(group, terms=basis.columns(group.terms)))
+
+
+def upper_half(size: int, first: int = 0) -> list[tuple[int, int]]:
+    """The pairs of so many columns from one on, each once, row by row of a symmetric matrix."""
+    return [(first + i, first + j) for i in range(size) for j in range(i, size)]
+
+
+def symmetric(upper: Sequence[float] | Vector, size: int) -> Vector:
+    """The matrix of which this is the upper half."""
+    found = np.zeros((size, size))
+    for (i, j), value in zip(upper_half(size), upper, strict=True):
+        found[i, j] = found[j, i] = value
+    return found
 
 
 def _pairs(n_terms: int, n_targets: int) -> list[tuple[int, int]]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from gml.counts.float_sums import FloatSums
 from gml.counts.number_rows import NumberRows
-from gml.counts.orthogonal_terms import Basis, bases_of, leverage_of
+from gml.counts.orthogonal_terms import AtBases, Basis, bases_of, leverage_of, symmetric, upper_half
 from gml.counts.row_sums import RowSums, Steps, Sums
 from gml.gate.level_products import LevelSums, products_by_level
 from gml.gate.pair_design import (
@@ -35,18 +35,11 @@ from gml.model.regression_rows import Vector
 
 
 @dataclass(frozen=True)
-class PairSums(RowSums):
+class PairSums(AtBases[PairDesign]):
     """Σ e², Σ Ee, Σ EE′ and Σ EE′(e/(1−h))², all configurations together.
 
     `largest` has the excess of leverage.
     """
-
-    design: PairDesign
-    bases: Mapping[int, Basis]
-
-    @property
-    def names(self) -> Sequence[str]:
-        return self.design.names
 
     @property
     def n_sums(self) -> int:
@@ -57,8 +50,7 @@ class PairSums(RowSums):
         design, excess, n = self.design, -math.inf, 0
         parts: list[list[Vector]] = []
         times: list[NDArray[np.int64]] = []
-        for group in design.groups(rows):
-            basis = self.bases[group.place]
+        for group, basis in self.at(rows):
             columns = basis.columns(group.terms)
             errors = basis.errors(columns, group.targets)
             leverage = leverage_of(columns)
@@ -75,8 +67,7 @@ class PairSums(RowSums):
             whole = [np.concatenate(of) for of in zip(*parts, strict=True)]
         size = design.size
         pairs = [(0, k) for k in range(size + 1)]
-        pairs += [(i, j) for i in range(1, size + 1) for j in range(i, size + 1)]
-        pairs += [(size + i, size + j) for i, j in pairs[size + 1 :]]
+        pairs += [*upper_half(size, 1), *upper_half(size, size + 1)]
         sums = FloatSums.of_products(whole, pairs, np.concatenate(times) if times else None)
         yield 0, Sums(n, sums, largest=np.array([excess]))
 
@@ -89,21 +80,10 @@ class PairSums(RowSums):
         return ErrorProducts(
             float(totals[0]),
             totals[1 : size + 1],
-            _whole(shared, size),
-            _whole(spread, size),
+            symmetric(shared, size),
+            symmetric(spread, size),
             freedom_of(self.bases),
         )
-
-
-def _whole(upper: Vector, size: int) -> Vector:
-    """A symmetric matrix, from its upper half row by row."""
-    if size == 1:
-        return upper[:, None]
-    found = np.zeros((size, size))
-    places = np.triu_indices(size)
-    found[places] = upper
-    found.T[places] = upper
-    return found
 
 
 @dataclass(frozen=True)

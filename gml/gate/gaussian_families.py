@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gml.counts.orthogonal_terms import LARGEST, Basis
+from gml.counts.orthogonal_terms import LARGEST, Basis, symmetric
 from gml.counts.row_sums import Sums
 from gml.data.dataset import Variable
 from gml.gate.enough_rows import enough_rows
@@ -33,7 +33,7 @@ from gml.gate.regression_sums import by_name
 from gml.gate.selection import gain_of_choice, log_choices_of
 from gml.gate.tails import log_chi2_tail, log_f_tail
 from gml.model.bayesnet import LinearGaussian
-from gml.model.regression_rows import Vector, meat_of
+from gml.model.regression_rows import Vector
 
 # Beyond this, a covariance in floats says nothing.
 _MOST_CONDITION = 1e10
@@ -242,7 +242,7 @@ def new_regression(basis: Basis, sums: Sums) -> NewRegression:
         basis.kept,
         change,
         bread,
-        meat_of(products, size, n),
+        symmetric(products, size) / n,
         max(squares / (n - len(basis.kept)), _LEAST_VARIANCE),
         fourths / n,
     )

@@ -13,15 +13,15 @@ less than 1e-6 of a column's own size, it does, and the column counts as one wit
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from gml.counts.float_sums import FloatSums
 from gml.counts.number_rows import NumberRows
-from gml.counts.orthogonal_terms import Basis, leverage_of
-from gml.counts.row_sums import Found, RowSums, Sums
+from gml.counts.orthogonal_terms import AtBases, Basis, leverage_of, upper_half
+from gml.counts.row_sums import Found, Sums
 from gml.data.row_groups import rows_by_group
 from gml.gate.pair_design import ErrorProducts, PairDesign, freedom_of
 
@@ -29,28 +29,17 @@ from gml.gate.pair_design import ErrorProducts, PairDesign, freedom_of
 _TOLD = 1e-12
 
 
-def _squares(n_terms: int) -> list[tuple[int, int]]:
-    return [(i, j) for i in range(n_terms) for j in range(i, n_terms)]
-
-
 @dataclass(frozen=True)
-class LevelSums(RowSums):
+class LevelSums(AtBases[PairDesign]):
     """Σ e, Σ e², Σ d, and of the columns b of B: Σ b, Σ db, Σ dbb′; by configuration and column.
 
     Rows of no column come last; `largest` has the excess of leverage.
     """
 
-    design: PairDesign
-    bases: Mapping[int, Basis]
-
-    @property
-    def names(self) -> Sequence[str]:
-        return self.design.names
-
     @property
     def n_sums(self) -> int:
         terms = self.design.n_terms
-        return self.n_groups * (3 + 2 * terms + len(_squares(terms)))
+        return self.n_groups * (3 + 2 * terms + len(upper_half(terms)))
 
     @property
     def n_groups(self) -> int:
@@ -59,8 +48,7 @@ class LevelSums(RowSums):
     def over(self, rows: NumberRows) -> Iterator[tuple[int, Sums]]:
         levels = self.design.levels
         assert levels is not None
-        for group in self.design.groups(rows):
-            basis = self.bases[group.place]
+        for group, basis in self.at(rows):
             columns = basis.columns(group.terms)
             (errors,) = basis.errors(columns, group.targets)
             leverage = leverage_of(columns)
@@ -71,7 +59,7 @@ class LevelSums(RowSums):
             pairs = [(0, -1), (0, 0), (1, 1)]
             pairs += [(2 + k, -1) for k in range(size)]
             pairs += [(1, 2 + size + k) for k in range(size)]
-            pairs += [(2 + size + i, 2 + size + j) for i, j in _squares(size)]
+            pairs += upper_half(size, 2 + size)
             codes = levels.codes(group.rows.columns[self.design.pair.other])
             for k, at in enumerate(rows_by_group(codes, levels.size + 1)):
                 if len(at) == 0:
@@ -101,7 +89,7 @@ def products_by_level(
         if len(by_column) == 1:
             continue
         shares, weighted = np.zeros((terms, size + 1)), np.zeros((terms, size + 1))
-        within = np.zeros(len(_squares(terms)))
+        within = np.zeros(len(upper_half(terms)))
         for k, totals in by_column.items():
             counts[k] += of_columns[k].n
             sums[k] += totals[0]
@@ -110,7 +98,7 @@ def products_by_level(
             weighted[:, k] = totals[3 + terms : 3 + 2 * terms]
             within += totals[3 + 2 * terms :]
         between = np.zeros((terms, terms))
-        for (i, j), total in zip(_squares(terms), within.tolist(), strict=True):
+        for (i, j), total in zip(upper_half(terms), within.tolist(), strict=True):
             between[i, j] = between[j, i] = total
         taken.append(shares[:, :size])
         halved.append((weighted - 0.5 * np.einsum("ij,jk->ik", between, shares))[:, :size])

@@ -13,8 +13,8 @@ import numpy as np
 
 from gml.counts.float_sums import FloatSums
 from gml.counts.number_rows import NumberRows
-from gml.counts.orthogonal_terms import Basis, Design, Group, leverage_of, products_of
-from gml.counts.row_sums import RowSums, Sums
+from gml.counts.orthogonal_terms import AtBases, Design, Group, leverage_of, products_of, upper_half
+from gml.counts.row_sums import Sums
 from gml.data.dataset import Variable
 from gml.model.bayesnet import LinearGaussian
 from gml.model.regression_rows import Vector, counts_within, errors_under
@@ -126,36 +126,19 @@ class RegressionDesign(Design):
 
 
 @dataclass(frozen=True)
-class ErrorSums(RowSums):
+class ErrorSums(AtBases[RegressionDesign]):
     """Σ e², Σ e⁴ and Σ zz′(e/(1−h))² of regressions on bases of their terms."""
-
-    design: RegressionDesign
-    bases: Mapping[int, Basis]
-
-    @property
-    def names(self) -> Sequence[str]:
-        return self.design.names
 
     @property
     def n_sums(self) -> int:
-        size = self.design.n_terms
-        return len(self.bases) * (2 + size * (size + 1) // 2)
-
-    @property
-    def n_groups(self) -> int:
-        return len(self.bases)
+        return self.n_groups * (2 + len(upper_half(self.design.n_terms)))
 
     def over(self, rows: NumberRows) -> Iterator[tuple[int, Sums]]:
-        for group in self.design.groups(rows):
-            basis = self.bases.get(group.place)
-            if basis is None:
-                continue
+        for group, basis in self.at(rows):
             columns = basis.columns(group.terms)
             (errors,) = basis.errors(columns, group.targets)
             away = errors / (1 - leverage_of(columns))
             scaled = [term * away for term in group.terms]
-            pairs = [(0, 0), (1, 1)]
-            size = len(scaled)
-            pairs += [(2 + i, 2 + j) for i in range(size) for j in range(i, size)]
+            pairs = [(0, 0), (1, 1), *upper_half(len(scaled), 2)]
             sums = FloatSums.of_products([errors, errors * errors, *scaled], pairs, group.times)
             yield group.place, Sums(group.rows.n, sums)

@@ -108,16 +108,6 @@ def errors_under(
     return errors / sd if sd > 0 else errors
 
 
-def meat_of(totals: Sequence[float], size: int, n: int) -> Vector:
-    """The average of zz′(e/(1−h))², from the sums of its upper half."""
-    meat = np.zeros((size, size))
-    at = iter(totals)
-    for i in range(size):
-        for j in range(i, size):
-            meat[i, j] = meat[j, i] = next(at) / n
-    return meat
-
-
 def decile_ranks(n: int) -> list[int]:
     """Where the least and the deciles of so many ordered values are, from 0.
 

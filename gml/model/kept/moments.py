@@ -11,10 +11,19 @@ import numpy as np
 
 from gml.counts.float_sums import FloatSums
 from gml.counts.number_rows import NumberRows
-from gml.counts.orthogonal_terms import Basis, Design, Group, bases_from, leverage_of
+from gml.counts.orthogonal_terms import (
+    AtBases,
+    Basis,
+    Design,
+    Group,
+    bases_from,
+    leverage_of,
+    symmetric,
+    upper_half,
+)
 from gml.counts.row_sums import RowSums, Steps, Sums
 from gml.model.kept.nodes import Node
-from gml.model.regression_rows import Vector, log_densities, meat_of
+from gml.model.regression_rows import Vector, log_densities
 
 
 @dataclass(frozen=True)
@@ -106,35 +115,19 @@ class Terms(Design):
 
 
 @dataclass(frozen=True)
-class _AtFit(RowSums):
+class _AtFit(AtBases[Terms]):
     """Σ e⁴, the sum of ln densities, and Σ zz′(e/(1−h))²."""
-
-    design: Terms
-    bases: Mapping[int, Basis]
-
-    @property
-    def names(self) -> Sequence[str]:
-        return self.design.names
 
     @property
     def n_sums(self) -> int:
-        return self.design.n_sums + 2 * self.design.n_groups
-
-    @property
-    def n_groups(self) -> int:
-        return self.design.n_groups
+        return self.n_groups * (2 + len(upper_half(self.design.n_terms)))
 
     def over(self, rows: NumberRows) -> Iterator[tuple[int, Sums]]:
-        for group in self.design.groups(rows):
-            basis = self.bases.get(group.place)
-            if basis is None:
-                continue
+        for group, basis in self.at(rows):
             errors, leverage, own = at_rows(self.design, basis, group)
             away = errors / (1 - leverage)
             scaled = [term * away for term in group.terms]
-            size = len(scaled)
-            pairs = [(0, 0), (1, -1)]
-            pairs += [(2 + i, 2 + j) for i in range(size) for j in range(i, size)]
+            pairs = [(0, 0), (1, -1), *upper_half(len(scaled), 2)]
             sums = FloatSums.of_products([errors * errors, own, *scaled], pairs, group.times)
             yield group.place, Sums(group.rows.n, sums)
 
@@ -202,7 +195,7 @@ def fitted_node(node: Node) -> Steps[FittedNode]:
         lines[place] = FittedLine(
             basis,
             _correlations(*terms.matrices(products[place]), basis.n),
-            meat_of(meat, terms.n_terms, basis.n),
+            symmetric(meat, terms.n_terms) / basis.n,
             fourths / basis.n,
             densities,
         )
