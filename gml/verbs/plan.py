@@ -68,6 +68,7 @@ from gml.planning.samples import Source, source_of
 from gml.resources import OverBudget, available_threads, budget_in_force, format_size
 from gml.verbs.average import BOOTSTRAP
 from gml.verbs.shared.data_input import is_data
+from gml.verbs.shared.model_input import open_model
 
 _SEARCHES = ("average", "exact", "ges", "hc", "imap", "pc")
 """What these ask depends on what they find, and they can be stopped."""
@@ -202,9 +203,9 @@ def _only_table(data: Any) -> Any:
 def _planned(draft: Plan, call: _Call, repeats: Repeats, source: Source, folder: Path) -> Plan:
     run = call.run()
     try:
-        first = read_sample(run, source, folder, min(source.n_rows, 4096))
+        first = _read(call, run, source, folder, min(source.n_rows, 4096))
         rows = calibration_rows(len(first.rows.variables), source.n_rows)
-        reading = read_sample(run, source, folder, rows)
+        reading = _read(call, run, source, folder, rows)
         draft = _with_table(draft, reading, source, call)
         if draft.refused:
             return draft
@@ -241,6 +242,20 @@ def _planned(draft: Plan, call: _Call, repeats: Repeats, source: Source, folder:
     )
     assert draft.memory is not None
     return replace(draft, seconds=seconds, refused=too_large(draft.memory))
+
+
+def _read(call: _Call, run: Run, source: Source, folder: Path, n_rows: int) -> Reading:
+    """Read a sample, with numbers where a model that is checked has numbers.
+
+    A check reads few rows of them as text, in which what is no number can be told.
+    """
+    reading = read_sample(run, source, folder, n_rows)
+    if call.command != "check":
+        return reading
+    from gml.verbs.shared.reported.columns import with_numbers
+
+    net = open_model(call.given[0])
+    return replace(reading, rows=with_numbers(net, reading.rows))
 
 
 @dataclass(frozen=True)

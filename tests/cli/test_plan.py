@@ -162,3 +162,13 @@ def test_options_before_the_command(gml, folder):
     assert plan["memory"]["budget"] == 60 << 20
     plan = json.loads(gml("plan", "-f", "json", "pc", "asia.csv", "--threads", "1").stdout)
     assert plan["threads"] == 1
+
+
+def test_a_check_has_numbers_where_its_model_has(gml, sample_data, tmp_path):
+    rows, graph = sample_data / "flats.csv", tmp_path / "g.dot"
+    graph.write_text("digraph { size -> rent }")
+    model = tmp_path / "model.json"
+    words = ["fit-params", rows, graph, "--numeric", "size,rent", "-o", model]
+    assert gml(*words).returncode == 0
+    plan = gml("plan", "check", rows, model).stdout.decode()
+    assert "2 of numbers" in plan and "--max-levels" not in plan

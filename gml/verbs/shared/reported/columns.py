@@ -29,10 +29,10 @@ def engine_of(net: BayesNet | MarkovNet, checked: CheckedData, threads: int | No
     rows = checked.counter.rows()
     if rows is None or not (net.is_gaussian or net.is_mixed):
         return checked.counter
-    return MemoryCounter(_with_numbers(net, rows), threads=threads)
+    return MemoryCounter(with_numbers(net, rows), threads=threads)
 
 
-def _with_numbers(net: BayesNet | MarkovNet, rows: Dataset) -> Dataset:
+def with_numbers(net: BayesNet | MarkovNet, rows: Dataset) -> Dataset:
     """The rows, with numbers in the columns that have numbers in the model."""
     labels = [variable.name for variable in net.variables if not variable.is_continuous]
     reader = NumberReader.of(rows.variables, labels, rows.decimal)
