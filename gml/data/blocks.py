@@ -154,12 +154,18 @@ def feed_ahead(
     block_bytes: int,
     threads: int,
     new_reader: Callable[[], CsvReader],
+    rows_alone: int = 0,
 ) -> Iterator[int]:
-    """Do what `feed_all` does, with other readers that read blocks ahead in threads."""
+    """Do what `feed_all` does, with other readers that read blocks ahead in threads.
+
+    They do so once `rows_alone` rows were read: each of them has the labels of all columns.
+    """
     cutter, block = _Cutter(source, block_bytes), _Block()
+    rows = 0
     cutter.fill(block)
     # The labels of the first block are known to all readers, and short files need no threads.
     consumed = block.feed(leader)
+    rows += leader.n_rows
     yield consumed
     if cutter.error is not None:
         raise cutter.error
@@ -173,7 +179,7 @@ def feed_ahead(
         is_last = False
         while not is_last:
             ahead = idle.pop() if idle else _Ahead(new_reader())
-            ahead.wanted = cutter.fill(ahead.block)
+            ahead.wanted = cutter.fill(ahead.block) and rows >= rows_alone
             is_last = ahead.block.is_last or cutter.error is not None
             if ahead.wanted:
                 ahead.reader.catch_up(leader)
@@ -191,7 +197,9 @@ def feed_ahead(
             if len(left) >= enough or ahead.block.is_last or cutter.error is not None:
                 block.begin(left, 0)
                 block.is_last = ahead.block.is_last
+                before = leader.n_rows
                 consumed = block.feed(leader)
+                rows += leader.n_rows - before
                 left = block.after(consumed)
                 enough = 2 * len(left)
         idle.append(ahead)

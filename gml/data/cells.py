@@ -63,7 +63,9 @@ def cell_pieces(
     cells = _Cells(source, start, first_line, specs, dialect)
     block_bytes = min(piece_bytes, BLOCK_BYTES)
     held = 0
-    for consumed in cells.feed(block_bytes, threads):
+    # Numbers that are labels as long as there are few have as many of them as they may until then.
+    alone = max((spec.max_levels + 1 for spec in specs if spec.numbers_on_overflow), default=0)
+    for consumed in cells.feed(block_bytes, threads, rows_alone=alone):
         held += consumed
         if held + block_bytes > piece_bytes and cells.reader.n_rows:
             yield cells.reader.take()
@@ -87,11 +89,11 @@ class _Cells:
         self._in_threads = all(spec.max_levels <= _MOST_SHARED for spec in specs)
         self.reader = self._new_reader(first_line)
 
-    def feed(self, block_bytes: int, threads: int) -> Iterator[int]:
+    def feed(self, block_bytes: int, threads: int, *, rows_alone: int = 0) -> Iterator[int]:
         """Have everything read; yields how many bytes were after each step."""
         affordable = budget_in_force() // (BLOCKS_PER_THREAD * block_bytes * _BYTES_PER_BYTE)
         threads = min(threads, _MOST_THREADS, affordable)
         if threads <= 1 or not self._in_threads:
             return feed_all(self.reader, self._source, block_bytes)
         new_reader = partial(self._new_reader, 0)
-        return feed_ahead(self.reader, self._source, block_bytes, threads, new_reader)
+        return feed_ahead(self.reader, self._source, block_bytes, threads, new_reader, rows_alone)

@@ -179,7 +179,8 @@ def test_the_limit_of_cells_is_found_to_the_row(kernel):
         assert (caught.value.line, caught.value.fields) == (702, 701)
 
 
-def test_most_blocks_are_read_ahead():
+@pytest.mark.parametrize(("alone", "share"), [(0, 0.6), (40_000, 0.25)])
+def test_most_blocks_are_read_ahead(alone, share):
     """Quotes with line ends in them cost a block now and then, not the gain."""
     taken, fed = [], []
 
@@ -187,7 +188,12 @@ def test_most_blocks_are_read_ahead():
         def __init__(self, first_line):
             self.reader = compiled.CsvReader(LATE[1:2], PLAIN, first_line)
 
+        @property
+        def n_rows(self):
+            return self.reader.n_rows
+
         def catch_up(self, leader):
+            assert leader.n_rows >= alone
             self.reader.catch_up(leader.reader)
 
         def absorb(self, chunk):
@@ -200,12 +206,13 @@ def test_most_blocks_are_read_ahead():
 
     content = b'a\nb\n"c\nd"\ne\n' * 20_000
     leader = Watched(2)
-    done = list(feed_ahead(leader, Joined(content, Trickle(b"", [])), 4096, 2, lambda: Watched(0)))
+    source = Joined(content, Trickle(b"", []))
+    done = list(feed_ahead(leader, source, 4096, 2, lambda: Watched(0), alone))
     assert sum(done) == len(content)
     result = leader.reader.take()
     assert (result.n_rows, result.n_lines) == (80_000, 100_000)
-    assert sum(taken) > 0.6 * len(done)
-    assert fed.count(leader) < 0.4 * len(done)
+    assert sum(taken) > share * len(done)
+    assert fed.count(leader) < (1 - share) * len(done)
 
 
 def test_a_problem_is_raised_from_the_first_bad_record():
