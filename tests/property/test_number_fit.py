@@ -20,6 +20,7 @@ from gml.counts.number_rows import NumberReader
 from gml.counts.row_sums import NumberTable
 from gml.data import row_spool
 from gml.data.dataset import Dataset, Variable
+from gml.data.number_summary import NumberValues
 from gml.errors import GmlWarning
 from gml.gate.density_moments import density_moments, read_candidates
 from gml.gate.enough_rows import enough_rows
@@ -89,7 +90,12 @@ class InChunks(ChunkedRows):
         return self.chunks[0].variables
 
     decimal = "."
-    budget = None
+    budget = 1 << 30
+
+    def values(self, name):
+        return NumberValues.joined(
+            [NumberValues.of(c.select([name]).columns[0]) for c in self.chunks]
+        )
 
     @property
     def n(self):
