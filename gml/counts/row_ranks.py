@@ -135,12 +135,10 @@ class _Wanted(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Cells(RowSums):
-    """The least and greatest value of each cell, and counts of its parts."""
+class ColumnCounts(RowSums):
+    """What is counted of a column, without sums."""
 
     column: RankedColumn
-    cells: Mapping[int, Sequence[_Cell]] | None = None
-    """By configuration; all values together if there are none yet."""
 
     @property
     def names(self) -> Sequence[str]:
@@ -153,6 +151,14 @@ class _Cells(RowSums):
     @property
     def n_groups(self) -> int:
         return self.column.n_groups
+
+
+@dataclass(frozen=True)
+class _Cells(ColumnCounts):
+    """The least and greatest value of each cell, and counts of its parts."""
+
+    cells: Mapping[int, Sequence[_Cell]] | None = None
+    """By configuration; all values together if there are none yet."""
 
     @property
     def n_counts(self) -> int:

@@ -17,7 +17,7 @@ from gml.data.row_groups import group_sums
 
 @dataclass(frozen=True)
 class Texts:
-    """How many cells have each text that is no number, and the first row with one, from 1."""
+    """How many cells hold each text that is not a number, and the first such row, from 1."""
 
     counts: Mapping[str, int] = field(default_factory=dict)
     row: int | None = None

@@ -247,7 +247,7 @@ def _planned(draft: Plan, call: _Call, repeats: Repeats, source: Source, folder:
 def _read(call: _Call, run: Run, source: Source, folder: Path, n_rows: int) -> Reading:
     """Read a sample, with numbers where a model that is checked has numbers.
 
-    A check reads few rows of them as text, in which what is no number can be told.
+    In few rows a check reads these as text, so that it can name cells that are not numbers.
     """
     reading = read_sample(run, source, folder, n_rows)
     if call.command != "check":

@@ -12,8 +12,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from gml.counts.open_stream import open_stream
+from gml.data import cells
 from gml.data.blocks import Joined, feed_ahead
 from gml.data.cells import cell_pieces
+from gml.data.dataset import MAX_LEVELS
+from gml.data.options import ReadOptions
 from gml.errors import DataError
 from gml.kernel import reference
 from gml.kernel.layout import (
@@ -221,3 +225,25 @@ def test_a_problem_is_raised_from_the_first_bad_record():
     with pytest.raises(CsvProblem) as caught:
         cells_of(compiled, Trickle(content, []), specs, PLAIN, threads=8, block_bytes=1000)
     assert (caught.value.status, caught.value.line, caught.value.fields) == (RAGGED, 5002, 1)
+
+
+def test_pieces_are_read_alone_until_numbers_among_labels_are_settled(monkeypatch, tmp_path):
+    """Each reader ahead holds the labels of all columns, which may be as many as there are rows."""
+    asked = []
+
+    def watched(*given):
+        asked.append(given[-1])
+        return feed_ahead(*given)
+
+    monkeypatch.setattr(cells, "feed_ahead", watched)
+    path = tmp_path / "rows.csv"
+    path.write_text("x\n" + "".join(f"{k}.5\n" for k in range(200_000)))
+    for options, rows in (
+        (ReadOptions(maybe_numbers=("x",)), MAX_LEVELS + 1),
+        (ReadOptions(numeric=("x",)), 0),
+    ):
+        asked.clear()
+        stream = open_stream(path, options, threads=2)
+        assert stream.n == 200_000
+        stream.close()
+        assert asked == [rows]

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from gml.counts.number_rows import NumberRows
-from gml.counts.row_ranks import RankedColumn, Values, values_at
-from gml.counts.row_sums import RowSums, Steps, Sums
+from gml.counts.row_ranks import ColumnCounts, RankedColumn, Values, values_at
+from gml.counts.row_sums import Steps, Sums
 from gml.model.kept.nodes import Node
 from gml.model.regression_rows import (
     ROUNDING,
@@ -54,24 +54,15 @@ class ErrorsOfNode(VariableOfNode):
 
 
 @dataclass(frozen=True)
-class _Between(RowSums):
+class _Between(ColumnCounts):
     """Counts between cuts, and the largest value below each of some bounds."""
 
-    column: RankedColumn
     cuts: Mapping[int, tuple[float, ...]]
     bounds: Mapping[int, tuple[float, ...]]
 
     @property
-    def names(self) -> Sequence[str]:
-        return self.column.names
-
-    @property
-    def n_sums(self) -> int:
-        return 0
-
-    @property
-    def n_groups(self) -> int:
-        return self.column.n_groups
+    def n_counts(self) -> int:
+        return sum(len(cuts) + 1 for cuts in self.cuts.values())
 
     def over(self, rows: NumberRows) -> Iterator[tuple[int, Sums]]:
         for place, values, times in self.column.values(rows):

@@ -66,6 +66,7 @@ class Node:
 
 
 def has_enough(cpd: LinearGaussian) -> bool:
+    """Whether rows are left to tell the size of its errors, each left out of the fit in turn."""
     return (cpd.n or 0) > len(cpd.parents) + 2
 
 

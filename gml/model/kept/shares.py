@@ -92,5 +92,6 @@ class _Complete(RowSums):
 
 
 def has_gaps(table: NumberTable, names: Sequence[str]) -> bool:
+    """Whether some row lacks a value in one of these columns."""
     (found,) = table.sums([_Complete(tuple(names))])
     return found[0].n < table.n
