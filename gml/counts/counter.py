@@ -120,6 +120,11 @@ class Counter(NumberQuestions):
         return None
 
     @property
+    def by_rule(self) -> tuple[str, ...]:
+        """The columns that are numeric by their values alone, if the input says so itself."""
+        return ()
+
+    @property
     def pass_rows(self) -> int:
         """Rows that every batch of questions reads again; where it is 0, small batches are fine."""
         return 0
@@ -284,6 +289,10 @@ class Wrapped(RowsBehind, Counter):
     @property
     def decimal(self) -> str | None:
         return self._counter.decimal
+
+    @property
+    def by_rule(self) -> tuple[str, ...]:
+        return self._counter.by_rule
 
     @property
     def where(self) -> str:

@@ -114,6 +114,11 @@ class MemoryCounter(Counter):
         return None if self._dataset.origin is None else self._dataset.decimal
 
     @property
+    def by_rule(self) -> tuple[str, ...]:
+        """The columns that are numeric by their values alone, if the data were read."""
+        return () if self._dataset.origin is None else self._dataset.origin.by_rule
+
+    @property
     def budget(self) -> int:
         """The most bytes that a table may take."""
         return self._budget

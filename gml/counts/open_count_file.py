@@ -19,7 +19,7 @@ from gml.progress import reporter
 
 _ABOUT_ROWS = (
     *("delimiter", "decimal", "encoding", "na", "weights", "weights_fractional"),
-    *("bins", "discretize", "discretize_class", "cut", "numeric", "max_levels"),
+    *("bins", "discretize", "discretize_class", "cut", "kinds", "numeric", "labels", "max_levels"),
     *("engine", "spool", "spool_keep", "master"),
 )
 
@@ -51,7 +51,7 @@ def open_counts(
     a way of treating missing values that differs from the one used for counting.
     """
     where = str(path)
-    if options.undeclared == "numbers":
+    if options.kinds == "numbers":
         raise CannotAnswer(f"{where}: a count file has no numbers; give the rows themselves")
     for option in _ABOUT_ROWS:
         if option in given:

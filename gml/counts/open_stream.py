@@ -106,8 +106,8 @@ def settled_pieces(
     if first is None:
         raise DataError("a table of no pieces at all")
     table = DatasetPieces(first)
-    # The pieces were read before, and what is missing in them stays so.
-    treated = ReadOptions(missing="available")
+    # The pieces were read before: it is known what columns are, and what is missing stays so.
+    treated = ReadOptions(missing="available", kinds="labels")
     names = first.names
     spool = RowSpool(
         names,

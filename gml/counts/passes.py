@@ -71,6 +71,7 @@ class RowFacts:
     digest: str | None = None
     missing_treatment: MissingTreatment | None = None
     decimal: str | None = None
+    by_rule: tuple[str, ...] = ()
     where: str = "the rows"
     extremes: Mapping[int, tuple[float, float]] = field(default_factory=dict)
     """The least and the largest number of columns, where they are known."""
@@ -140,6 +141,11 @@ class PassCounter(TableAnswers):
     def decimal(self) -> str | None:
         """The decimal mark of numbers among the labels."""
         return self.facts.decimal
+
+    @property
+    def by_rule(self) -> tuple[str, ...]:
+        """The columns that are numeric by their values alone."""
+        return self.facts.by_rule
 
     @property
     def where(self) -> str:

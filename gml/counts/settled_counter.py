@@ -31,6 +31,7 @@ class SettledCounter(PassCounter):
                 digest,
                 MissingTreatment.of(table.origin),
                 None if table.origin is None else table.origin.decimal,
+                () if table.origin is None else table.origin.by_rule,
                 where,
                 table.extremes,
             ),

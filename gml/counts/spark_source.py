@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gml.counts.spark_rows import PieceReader, PieceReading, pieces_of_text, pieces_of_values
@@ -23,6 +23,7 @@ from gml.data.header import Header, read_header
 from gml.data.missing import FRAME
 from gml.data.options import ReadOptions
 from gml.data.reading import default_delimiter
+from gml.data.schema import with_categorical
 from gml.data.source import text_codec
 from gml.errors import DataError, UsageError, parameter, place, quote
 
@@ -34,6 +35,7 @@ _KNOWN = {".parquet": "parquet", ".orc": "orc", ".avro": "avro", ".json": "json"
 # A header that breaks lines within quotes is looked for among the first lines.
 _HEADER_LINES = (1, 64, 4096)
 _NESTED = ("array", "map", "struct", "variant")
+_CATEGORICAL = ("string", "char", "varchar", "binary", "boolean")
 # One task per file: no split, and files are not packed together by their size.
 _WHOLE_FILES = {
     "spark.sql.files.maxPartitionBytes": str(1 << 60),
@@ -149,6 +151,8 @@ def _of_frame(
     with job(session, where):
         fields = frame.schema.fields
     names = [field.name for field in fields]
+    text = [field.name for field in fields if field.dataType.typeName() in _CATEGORICAL]
+    options = replace(options, levels=with_categorical(options.levels, text))
     chosen = choose_columns(names, options, used, where)
     reading = PieceReading(names, chosen, column_specs(names, chosen, options), options, where)
     for j in reading.read:

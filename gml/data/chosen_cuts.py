@@ -39,6 +39,8 @@ def way_to_cut(name: str, kind: int, labels: Sequence[str], options: ReadOptions
         return None
     if options.declared_intervals(name) is not None or name == options.identifier:
         return None
+    if name in options.labels or options.goes_by_rule(name):
+        return None
     binning = options.binning(name) or Binning(options.discretize, options.bins or 0)
     if kind == NUMBERS:
         return binning

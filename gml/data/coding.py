@@ -22,7 +22,9 @@ from gml.data.dataset import (
     missing_mask,
 )
 from gml.data.identifiers import refuse_identifiers
+from gml.data.kind_rule import ColumnSeen, SettledKind, numeric_among
 from gml.data.label_warnings import (
+    tell_kinds,
     warn_of_blanks,
     warn_of_fewer_intervals,
     warn_of_levels_without_weight,
@@ -44,7 +46,8 @@ def build_dataset(
 ) -> Dataset:
     """Make a dataset of columns as the kernel reads them: order levels, cut, treat missing."""
     weights, unit = weights_of(columns, names, options, where)
-    refuse_identifiers(columns, names, chosen, options, where)
+    kinds = kinds_by_rule(columns, names, chosen, options)
+    refuse_identifiers(columns, names, chosen, kinds, options, where)
     settled = chosen_cuts(columns, names, chosen, options, weights, unit)
     coded: list[NDArray[Any]] = []
     codings: dict[str, Coding] = {}
@@ -52,14 +55,16 @@ def build_dataset(
     for j in chosen:
         name, column = names[j], columns[j]
         assert column.cells is not None
-        found = coding_of(name, _Cells(column, weights), options, settled.get(name), where)
+        cells, kind = _Cells(column, weights), kinds.get(name)
+        found = coding_of(name, cells, options, settled.get(name), kind, where)
         codings[name] = found
         uncut.append(
             column.cells if found.numbers is None else numbers_of_cells(column, options.decimal)
         )
-        coded.append(_codes(column, found))
+        coded.append(_codes(column, found, options.decimal))
     variables = [Variable(name, found.levels) for name, found in codings.items()]
     warn_of_codings(codings, options)
+    tell_kinds(kinds)
     numbers = numbers_behind(codings) if unit == 1 else {}
     dataset = Dataset(tuple(variables), tuple(coded), weights, digest, unit)
     unweighed = _unweighed(columns, names, options)
@@ -77,6 +82,7 @@ def build_dataset(
         numbers,
         options.na_tokens,
         options.decimal,
+        numeric_among(kinds),
         multiplicities(equal_cells(uncut, weights).counts) if numbers else None,
     )
     dataset = replace(dataset, origin=origin)
@@ -207,10 +213,33 @@ class _Cells:
         return row, repr(float(cell)) if self.kind == NUMBERS else self.labels[int(cell)]
 
 
-def _codes(column: CsvColumn, coding: Coding) -> NDArray[Any]:
-    """Return the codes of cells that are in memory; labels may be recoded in place."""
+def kinds_by_rule(
+    columns: Sequence[CsvColumn], names: Sequence[str], chosen: Sequence[int], options: ReadOptions
+) -> dict[str, SettledKind]:
+    """What the rule makes of the columns that nobody declares."""
+    return {
+        names[j]: _settled_kind(columns[j], options)
+        for j in chosen
+        if options.goes_by_rule(names[j])
+    }
+
+
+def _settled_kind(column: CsvColumn, options: ReadOptions) -> SettledKind:
+    """What the rule makes of a column, all of whose cells are in memory."""
+    seen = ColumnSeen(options.decimal)
+    if column.kind == NUMBERS:
+        # Labels that were read before there were too many are among the numbers.
+        column = column._replace(labels=[])
+    seen.see(column)
+    return seen.settled(column.kind, column.labels)
+
+
+def _codes(column: CsvColumn, coding: Coding, decimal: str) -> NDArray[Any]:
+    """Return the codes or numbers of cells in memory; labels may be recoded in place."""
     assert column.cells is not None
-    if coding.levels is None or (column.kind != NUMBERS and coding.of_label is None):
+    if coding.levels is None:
+        return numbers_of_cells(column, decimal)
+    if column.kind != NUMBERS and coding.of_label is None:
         return column.cells
     if column.kind == NUMBERS:
         return coding.codes_of_numbers(column.cells, code_type(len(coding.levels)))

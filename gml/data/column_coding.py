@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from gml.data.chosen_cuts import way_to_cut
 from gml.data.dataset import MAX_LEVELS
 from gml.data.discretize import Binning, Intervals, interval_levels
+from gml.data.kind_rule import SettledKind
 from gml.data.levels import order_levels
 from gml.data.number_summary import NumberValues, numbers_of_labels
 from gml.data.options import ReadOptions
@@ -122,9 +123,16 @@ class Coding(NamedTuple):
 
 
 def coding_of(
-    name: str, seen: Occurrences, options: ReadOptions, settled: Binning | None, where: str
+    name: str,
+    seen: Occurrences,
+    options: ReadOptions,
+    settled: Binning | None,
+    kind: SettledKind | None,
+    where: str,
 ) -> Coding:
-    """Return how to code a column."""
+    """Return how to code a column, given where it is cut and what it is, if that was settled."""
+    if kind is not None and kind.is_numeric:
+        return Coding(None)
     if name in options.maybe_numbers and seen.kind != NUMBERS:
         return Coding(tuple(seen.labels))
     if name in options.maybe_numbers or options.is_numeric(name):

@@ -110,15 +110,15 @@ def facts_of_numbers(numbers: NumberValues, present: int, *, whole_rows: bool) -
     if len(distinct) == 0:
         return Facts(EMPTY, 0)
     guess = NUMBERS
-    if _are_dates(distinct):
+    if are_dates(distinct):
         guess = DATE
-    elif _are_identifiers(distinct, present):
-        guess = IDENTIFIER
+    elif len(distinct) == present and (distinct == np.floor(distinct)).all():
+        guess = IDENTIFIER if are_identifiers(distinct[0], distinct[-1], present) else NUMBERS
     return Facts(guess, len(distinct), numbers.summary() if whole_rows else None)
 
 
-def _are_dates(distinct: NDArray[np.float64]) -> bool:
-    """Whether numbers are dates such as 20240228."""
+def are_dates(distinct: NDArray[np.float64]) -> bool:
+    """Whether different numbers, in order, are dates such as 20240228."""
     if not (distinct[0] >= 19_000_101 and distinct[-1] <= 20_991_231):
         return False
     return bool((distinct == np.floor(distinct)).all()) and all(
@@ -126,14 +126,12 @@ def _are_dates(distinct: NDArray[np.float64]) -> bool:
     )
 
 
-def _are_identifiers(distinct: NDArray[np.float64], present: int) -> bool:
-    low, high = distinct[0], distinct[-1]
-    if present <= FEW_ROWS or len(distinct) != present or low < 0:
-        return False
-    if not (distinct == np.floor(distinct)).all():
+def are_identifiers(low: float, high: float, n: int) -> bool:
+    """Whether n whole numbers, all of them different, are those of numbered things."""
+    if n <= FEW_ROWS or low < 0:
         return False
     same_digits = high < 2.0**53 and len(str(int(low))) == len(str(int(high)))
-    return bool(high - low < 2 * present or (same_digits and low >= 10.0 ** (_FEWEST_DIGITS - 1)))
+    return bool(high - low < 2 * n or (same_digits and low >= 10.0 ** (_FEWEST_DIGITS - 1)))
 
 
 def guess_of_texts(tally: Tally, max_levels: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from gml.data.dataset import Variable
-from gml.errors import UsageError, listing, parameter
+from gml.errors import DataError, listing, parameter
 from gml.parameters import LABELS, NUMBERS
 
 
@@ -34,25 +34,25 @@ def require_kinds(who: str, usable: Collection[str], variables: Iterable[Variabl
     >>> require_kinds("fisher-z", (NUMBERS,), [Variable("age", None), Variable("sex", ("f", "m"))])
     Traceback (most recent call last):
         ...
-    gml.errors.UsageError: fisher-z needs numbers, and column 'sex' has labels; leave it out \
-(`exclude`), or choose a test or score of labels
+    gml.errors.DataError: fisher-z is for numeric columns, and column 'sex' is categorical; leave \
+it out (`exclude`), or choose another method
     """
     bad = sorted(variable.name for variable in variables if kind_of(variable) not in usable)
     if not bad:
         return
     one = len(bad) == 1
-    columns = f"column {listing(bad)} has" if one else f"columns {listing(bad)} have"
+    columns = f"{'column' if one else 'columns'} {listing(bad)} {'is' if one else 'are'}"
     it = "it" if one else "them"
     leave_out = f"leave {it} out ({parameter('exclude')})"
     if NUMBERS in usable:
-        raise UsageError(
-            f"{who} needs numbers, and {columns} labels; {leave_out}, or choose a test or score of "
-            "labels"
+        raise DataError(
+            f"{who} is for numeric columns, and {columns} categorical; {leave_out}, or choose "
+            "another method"
         )
-    raise UsageError(
-        f"{who} needs labels, and {columns} numbers; take {it} out of {parameter('numeric')} (or "
-        f"the schema) and cut {it} by {parameter('bins')} or {parameter('cut')}, {leave_out}, or "
-        "choose a test or score of numbers"
+    raise DataError(
+        f"{who} is for categorical columns, and {columns} numeric; cut {it} into intervals "
+        f"({parameter('bins', 4)}), take values for categories ({parameter('kinds', 'labels')}), "
+        f"or {leave_out}"
     )
 
 

@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 from gml.data.block_file import BlockFile, Stored
 from gml.data.column_coding import NumberCounts
 from gml.data.dataset import has_missing, missing_mask
+from gml.data.kind_rule import ColumnSeen, SettledKind
 from gml.data.number_summary import numbers_of_labels
 from gml.data.options import ReadOptions
 from gml.data.row_groups import group_sums
 from gml.errors import quote
 from gml.kernel.layout import NUMBERS, OVERFLOW, ColumnSpec, CsvColumn
+from gml.kernel.number import is_padded
 from gml.resources import require_memory
 
 # Values and counts, those that are merged with them, and their order.
@@ -46,11 +48,13 @@ def counts_labels(name: str, options: ReadOptions) -> bool:
 class ColumnTally:
     """The labels of a column, how often each occurs, and its different numbers."""
 
-    def __init__(self, name: str, *, labels_count: bool, numbers_count: bool) -> None:
+    def __init__(self, name: str, options: ReadOptions) -> None:
         """Count labels and numbers only where somebody will ask how often they occur."""
         self.name = name
-        self.numbers_count = numbers_count
-        self._labels_count = labels_count
+        self.numbers_count = counts_numbers(name, options)
+        self._labels_count = counts_labels(name, options)
+        self.seen = ColumnSeen(options.decimal) if options.goes_by_rule(name) else None
+        """What says whether the column is numeric, if nobody else does."""
         self.kind = NUMBERS
         self.labels: list[str] = []
         self._occurs = np.zeros(0, dtype=bool)
@@ -75,6 +79,8 @@ class ColumnTally:
         cells = column.cells
         if column.kind == OVERFLOW or cells is None:
             return None
+        if self.seen is not None:
+            self.seen.see(column)
         if cells.dtype.kind == "f":
             if self.numbers_count:
                 self._see_numbers(NumberCounts.of_cells(cells, weights))
@@ -144,6 +150,8 @@ class ColumnTally:
         if NUMBERS in (self.kind, other.kind):
             self._become_numbers(spec, decimal)
             other._become_numbers(spec, decimal)
+        if self.seen is not None and other.seen is not None:
+            self.seen.add(other.seen)
         if OVERFLOW not in (self.kind, other.kind):
             self._numbers += other._numbers
             self._add_labels(other)
@@ -176,9 +184,12 @@ class ColumnTally:
             spelt = numbers_of_labels(self.labels, decimal)[:-1]
             # A label that was expected may occur nowhere.
             there = self._occurs if self._labels_count else np.ones(len(spelt), dtype=bool)
-            if not spec.numbers_on_overflow or np.isnan(spelt[there]).any():
+            padded = spec.plain_numbers and any(map(is_padded, self.labels))
+            if not spec.numbers_on_overflow or padded or np.isnan(spelt[there]).any():
                 self.kind = OVERFLOW
                 return
+            if self.seen is not None:
+                self.seen.become_numbers(self.labels)
         found = self.numbers(decimal)
         self._forget_counts()
         self.kind, self.labels = NUMBERS, []
@@ -229,6 +240,7 @@ class ColumnTally:
             "labels": list(self.labels),
             "lacking": [self.lacking_rows, self.lacking],
             "range": [repr(self.low), repr(self.high)],
+            "seen": None if self.seen is None else self.seen.state(file),
             "arrays": [(len(array), file.write(array)) for array in arrays],
         }
 
@@ -237,11 +249,17 @@ class ColumnTally:
         self.kind, self.labels = state["kind"], state["labels"]
         self.lacking_rows, self.lacking = state["lacking"]
         self.low, self.high = map(float, state["range"])
+        if self.seen is not None:
+            self.seen.restore(state["seen"], file)
         arrays = [file.read(Stored(*stored), size) for size, stored in state["arrays"]]
         self._occurs, self._kept, self._times = arrays[:3]
         self._numbers = [NumberCounts(*arrays[3:])] if len(arrays) > 3 else []
 
     # ------------------------------------------------------------------ what is asked in the end
+
+    def settled_kind(self) -> SettledKind | None:
+        """What the rule makes of the column, if nobody else says what it is."""
+        return None if self.seen is None else self.seen.settled(self.kind, self.labels)
 
     def occurs(self) -> NDArray[np.bool_]:
         """Which labels some row has."""

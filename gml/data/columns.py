@@ -16,6 +16,8 @@ from gml.resources import require_memory
 _COLUMN_BYTES = 3600
 # Up to so many the budget is not asked: the interpreter itself takes ten times more.
 _FEW_COLUMNS = 1000
+# Labels of a column whose values say what it is, before it can only be numeric, or too long.
+_KEPT_LABELS = 255
 
 Choice = Callable[[Sequence[str]], Sequence[str]]
 """Picks the columns to use, given the names of all."""
@@ -71,7 +73,8 @@ def _wanted_names(names: Sequence[str], options: ReadOptions) -> list[str]:
     """Return the names that the options leave, all of which there must be."""
     known = set(names)
     by_class = () if options.discretize_class is None else (options.discretize_class,)
-    told = (*(options.columns or ()), *options.exclude, *options.cut, *options.numeric, *by_class)
+    kinds = (*options.numeric, *options.labels)
+    told = (*(options.columns or ()), *options.exclude, *options.cut, *kinds, *by_class)
     for name in told:
         if name not in known:
             raise UsageError(unknown_name("column", name, names))
@@ -118,6 +121,8 @@ def column_specs(
         elif (intervals := options.declared_intervals(name)) is not None:
             known = (NA_LEVEL,) if NA_LEVEL in intervals else ()
             specs[j] = ColumnSpec(CODES8, MAX_LEVELS, known=known, numbers_on_overflow=True)
+        elif name in options.labels:
+            specs[j] = ColumnSpec(CODES8, options.most_labels(name))
         elif options.binning(name) is not None:
             specs[j] = ColumnSpec(NUMBERS)
         elif expected := options.expected_levels(name):
@@ -126,6 +131,9 @@ def column_specs(
         elif options.bins is not None:
             most = max(MAX_LEVELS, options.most_labels(name))
             specs[j] = ColumnSpec(CODES8, most, numbers_on_overflow=True)
+        elif options.goes_by_rule(name):
+            most = max(_KEPT_LABELS, options.most_labels(name))
+            specs[j] = ColumnSpec(CODES8, most, numbers_on_overflow=True, plain_numbers=True)
         else:
             specs[j] = ColumnSpec(CODES8, options.most_labels(name))
     if options.weights_column is not None:

@@ -118,6 +118,8 @@ class Origin:
     """The tokens that meant missing, if that is known."""
     decimal: str = "."
     """The decimal mark of numbers among the labels."""
+    by_rule: tuple[str, ...] = ()
+    """The columns that are numeric by their values alone."""
     repeats: Mapping[int, int] | None = None
     """How many different rows occur how often, numbers that were cut as they are."""
 

@@ -23,7 +23,14 @@ from gml.data.dataset import MAX_LEVELS, Dataset, code_type
 from gml.data.missing import FRAME
 from gml.data.options import ReadOptions
 from gml.data.problems import NotANumber, undeclared
-from gml.data.schema import NOMINAL, ORDINAL, Schema, is_text, with_levels
+from gml.data.schema import (
+    NOMINAL,
+    ORDINAL,
+    Schema,
+    is_text,
+    with_categorical,
+    with_levels,
+)
 from gml.errors import DataError, UsageError, kind_of, parameter, quote
 from gml.kernel.layout import (
     CODES8,
@@ -41,6 +48,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _SKIPPED = CsvColumn(SKIP, [], None)
+# What pandas calls the objects of a column that are numbers or dates, or none at all.
+_NOT_TEXT = (
+    *("integer", "floating", "decimal", "mixed-integer-float", "empty"),
+    *("date", "datetime", "datetime64", "timedelta", "timedelta64"),
+)
 
 
 def is_frame(data: object) -> TypeGuard[pd.DataFrame]:
@@ -75,7 +87,9 @@ def options_for_frame(frame: pd.DataFrame, options: ReadOptions) -> ReadOptions:
         raise UsageError(f"{parameter('decimal')} is for text files, and this is a frame")
     names = [str(name) for name in frame.columns]
     series = [frame.iloc[:, j] for j in range(len(names))]
-    return replace(options, levels=_with_categories(options.levels, names, series))
+    schema = _with_categories(options.levels, names, series)
+    text = [name for name, column in zip(names, series, strict=True) if _is_categorical(column)]
+    return replace(options, levels=with_categorical(schema, text))
 
 
 def frame_columns(
@@ -115,6 +129,17 @@ def _with_categories(
     return replace(with_levels(schema, levels), kinds=kinds)
 
 
+def _is_categorical(series: pd.Series[Any]) -> bool:
+    """Whether the values of a column are categories: texts, truth values, or of several kinds."""
+    from pandas.api import types
+
+    if types.is_bool_dtype(series.dtype):
+        return True
+    if types.is_numeric_dtype(series.dtype) or series.dtype.kind in "mM":
+        return False
+    return types.infer_dtype(series, skipna=True) not in _NOT_TEXT
+
+
 class _Column:
     """A column of a frame, and what it is read as."""
 
@@ -131,6 +156,10 @@ class _Column:
         if self._spec.kind == NUMBERS:
             plain = self._plain_numbers()
             if plain is not None:
+                return CsvColumn(NUMBERS, [], plain)
+        if self._spec.numbers_on_overflow and self._is_of_numbers():
+            plain = self._plain_numbers()
+            if plain is not None and _differ_more_than(self._spec.max_levels, plain):
                 return CsvColumn(NUMBERS, [], plain)
         texts, at = _distinct(self._series)
         return self._numbers(texts, at) if self._spec.kind == NUMBERS else self._codes(texts, at)
@@ -198,6 +227,13 @@ class _Column:
     def _refused(self, rows: NDArray[np.bool_], why: str) -> DataError:
         row = int(np.argmax(rows)) + 1
         return DataError(f"{FRAME}: data row {row}: column {quote(self._name)}: {why}")
+
+
+def _differ_more_than(most: int, numbers: NDArray[np.float64]) -> bool:
+    """Whether there are more different numbers than so many; some often tell."""
+    import pandas as pd
+
+    return any(len(pd.unique(part)) > most + 1 for part in (numbers[: 8 * most], numbers))
 
 
 def _distinct(series: pd.Series[Any]) -> tuple[list[str], NDArray[np.int64]]:

@@ -1,13 +1,15 @@
-"""Columns with too many different labels to be levels: all of them are named at once."""
+"""Columns that say nothing of other rows: identifiers, dates, and those with too many levels."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.data.column_facts import DATE, IDENTIFIER
 from gml.data.dataset import MAX_LEVELS
+from gml.data.kind_rule import SettledKind
 from gml.data.options import ReadOptions
 from gml.errors import CannotAnswer, DataError, listing, parameter, quote
 from gml.kernel.layout import NUMBERS, OVERFLOW, CsvColumn
@@ -20,36 +22,72 @@ def refuse_identifiers(
     columns: Sequence[CsvColumn],
     names: Sequence[str],
     chosen: Sequence[int],
+    kinds: Mapping[str, SettledKind],
     options: ReadOptions,
     where: str,
 ) -> None:
-    """Refuse columns with too many levels, naming them all at once."""
-    too_many = [j for j in chosen if has_too_many_levels(names[j], columns[j], options, where)]
-    if not too_many:
+    """Refuse columns that only tell rows apart, or have too many levels, naming all at once.
+
+    `kinds` has what the rule made of columns that nobody declared.
+    """
+    refused: dict[str, list[int]] = {}
+    for j in chosen:
+        kind = kinds.get(names[j])
+        if has_too_many_levels(names[j], columns[j], kind, options, where):
+            refused.setdefault("", []).append(j)
+        elif kind is not None and kind.refused_as is not None:
+            refused.setdefault(kind.refused_as, []).append(j)
+    if not refused:
         return
-    found = [names[j] for j in too_many]
-    one = len(found) == 1
-    them = "it" if one else "them"
-    ways = [f"leave {them} out ({parameter('exclude', found[:_MOST_NAMED])})"]
-    numbers = [names[j] for j in too_many if _begins_with_numbers(columns[j], options)]
-    if numbers:
+    found = [j for group in refused.values() for j in group]
+    numbers = {j: _begins_with_numbers(columns[j], options) for j in found}
+    said = [_like(what, [names[j] for j in refused[what]], options) for what in sorted(refused)]
+    them = "it" if len(found) == 1 else "them"
+    ways = [f"leave {them} out ({_naming('exclude', found, names)})"]
+    many = refused.get("", [])
+    if any(numbers[j] for j in many):
         if options.bins is None:
             ways.append(f"cut numbers into intervals ({parameter('bins', 5)})")
         if options.takes_numbers:
             how = options.takes_numbers
             if not all(_begins_with_numbers(columns[j], options) for j in chosen):
                 # What takes every column as numbers would refuse the text beside them.
-                how = parameter("numeric", numbers[:_MOST_NAMED])
-            them = them if len(numbers) == len(found) else "numbers"
+                how = _naming("numeric", [j for j in many if numbers[j]], names)
+            them = them if all(numbers[j] for j in many) else "numbers"
             ways.append(f"take {them} as numbers ({how})")
-    like = "an identifier, in column" if one else "identifiers, in columns"
-    raise DataError(
-        f"{where}: more than {options.max_levels} levels, like {like} {listing(found)}; "
-        f"{', '.join(ways)} or raise {parameter('max_levels')}"
-    )
+    guessed = [j for j in found if j not in many]
+    for option, are_numbers in (("numeric", True), ("labels", False)):
+        some = [j for j in guessed if kinds[names[j]].are_numbers is are_numbers]
+        if some:
+            ways.append(
+                f"take {'it' if len(found) == 1 else listing(names[j] for j in some)} "
+                f"{'for numbers' if are_numbers else 'for categories'} "
+                f"({_naming(option, some, names)})"
+            )
+    if many:
+        ways.append(f"raise {parameter('max_levels')}")
+    raise DataError(f"{where}: {'; '.join(said)}; {', '.join(ways[:-1])} or {ways[-1]}")
 
 
-def has_too_many_levels(name: str, column: CsvColumn, options: ReadOptions, where: str) -> bool:
+def _like(what: str, names: Sequence[str], options: ReadOptions) -> str:
+    """What columns look like; those without a word for it have too many levels."""
+    one = len(names) == 1
+    columns = f"{'in column' if one else 'in columns'} {listing(names)}"
+    if what == DATE:
+        return f"{'a date' if one else 'dates'} {columns}"
+    like = "an identifier," if one else "identifiers,"
+    if what == IDENTIFIER:
+        return f"values like {like} {columns}"
+    return f"more than {options.max_levels} levels, like {like} {columns}"
+
+
+def _naming(option: str, found: Sequence[int], names: Sequence[str]) -> str:
+    return parameter(option, [names[j] for j in found[:_MOST_NAMED]])
+
+
+def has_too_many_levels(
+    name: str, column: CsvColumn, kind: SettledKind | None, options: ReadOptions, where: str
+) -> bool:
     """Whether a column has more labels than it may have levels, and is not to be cut."""
     if column.kind == OVERFLOW and options.declared_intervals(name) is not None:
         raise DataError(
@@ -71,6 +109,8 @@ def has_too_many_levels(name: str, column: CsvColumn, options: ReadOptions, wher
         )
     if column.kind == OVERFLOW:
         return True
+    if kind is not None and (kind.is_numeric or column.kind == NUMBERS):
+        return not kind.is_numeric
     if is_identifier or column.kind == NUMBERS or len(column.labels) <= options.max_levels:
         return False
     if holds_words and not _begins_with_numbers(column, options):
@@ -80,7 +120,8 @@ def has_too_many_levels(name: str, column: CsvColumn, options: ReadOptions, wher
         or options.declared_intervals(name) is not None
         or options.expected_levels(name)
     )
-    return not declared and numbers_to_cut(column.labels, options) is None
+    is_cut = name not in options.labels and numbers_to_cut(column.labels, options) is not None
+    return not declared and not is_cut
 
 
 def numbers_to_cut(labels: Sequence[str], options: ReadOptions) -> NDArray[np.float64] | None:

@@ -7,10 +7,35 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import numpy as np
 
 from gml.data.dataset import Dataset, Variable
-from gml.errors import listing, quote
+from gml.data.kind_rule import SettledKind
+from gml.errors import counted, listing, parameter, quote
 from gml.progress import reporter
 
 _SHOWN = 8
+
+
+def tell_kinds(kinds: Mapping[str, SettledKind]) -> None:
+    """Name the columns that the rule took for numeric, and those that only a few words keep."""
+    numeric = [
+        f"{quote(name)} ({counted(kind.present, 'number')} from {kind.low:.15g} to {kind.high:.15g}"
+        f"{'; identifiers?' if kind.like_identifiers else ''})"
+        for name, kind in kinds.items()
+        if kind.is_numeric
+    ]
+    if numeric:
+        are = "column is" if len(numeric) == 1 else "columns are"
+        reporter().tell(
+            f"{len(numeric)} {are} numeric by {'its' if len(numeric) == 1 else 'their'} values: "
+            f"{_shortened(numeric)}; {parameter('kinds', 'labels')} takes values for categories"
+        )
+    for name, kind in kinds.items():
+        if kind.words:
+            few = f"{kind.word_cells} of {kind.present}: {', '.join(kind.words[:_SHOWN])}"
+            tokens = " ".join(parameter("na", word) for word in kind.words[:_SHOWN])
+            reporter().warn(
+                f"column {quote(name)} is categorical, as not all of its values are numbers "
+                f"({few}); {tokens} {'makes them' if kind.word_cells > 1 else 'makes it'} missing"
+            )
 
 
 def warn_of_fewer_intervals(asked: Mapping[str, tuple[int, int]]) -> None:

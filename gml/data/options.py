@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any, Literal, TypedDict, Unpack
 
@@ -37,8 +37,10 @@ _MOST_WORDS = (1 << 31) - 1
 MDLP_VALUES = 10
 """Columns with more different numbers than this are cut by `mdlp`, unless `bins` says otherwise."""
 
-Undeclared = Literal["labels", "numbers"]
-"""What a column holds if neither a schema nor an option gives its type."""
+Undeclared = Literal["auto", "labels", "numbers"]
+"""What columns are that nobody declares: a rule says (`gml.data.kind_rule`), or all are alike."""
+KINDS: tuple[Undeclared, ...] = ("auto", "labels")
+"""What may be asked for; methods for numbers alone take all such columns for numbers."""
 
 Names = str | int | Iterable[str | int]
 """Names of columns; a plain string is one name, and a number that of a column of a frame."""
@@ -64,7 +66,9 @@ class ReadingKeywords(TypedDict, total=False):
     discretize_class: str | None
     cut: Mapping[str, Cut] | None
     levels: str | os.PathLike[str] | Schema | Mapping[str, Sequence[str]] | None
+    kinds: str | None
     numeric: Names | None
+    labels: Names | None
     max_levels: int | None
     engine: str | None
     spool: str | os.PathLike[str] | None
@@ -94,7 +98,9 @@ class ReadOptions:
     """The column of labels that `mdlp` cuts others for."""
     cut: Mapping[str, Binning] = field(default_factory=dict)
     levels: Schema = field(default_factory=Schema)
+    kinds: Undeclared = "auto"
     numeric: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
     max_levels: int = 255
     engine: str = AUTO
     spool: str | os.PathLike[str] | None = None
@@ -103,7 +109,6 @@ class ReadOptions:
     """Whether that file stays, for the next run on the same input."""
     master: str | None = None
     """Where Spark runs, as its URL says."""
-    undeclared: Undeclared = "labels"
     maybe_numbers: tuple[str, ...] = ()
     """Columns that should hold numbers; one with a cell that is none is kept as labels."""
     digest: bool = False
@@ -127,7 +132,7 @@ class ReadOptions:
             raise UsageError(refused_em())
         require_one_of("missing", self.missing, (*MISSING_POLICIES, EM))
         require_one_of("discretize", self.discretize, METHODS)
-        require_one_of("undeclared", self.undeclared, ("labels", "numbers"))
+        require_one_of("kinds", self.kinds, (*KINDS, "numbers"))
         self._check_engine()
         if self.delimiter is not None and (
             len(self.delimiter) != 1
@@ -158,12 +163,19 @@ class ReadOptions:
         if any(not is_text(token) for token in self.na or ()):
             raise UsageError("a missing token is not valid text")
         self._check_cuts_by_others()
-        cut_numbers = [name for name in self.numeric if name in self.cut]
-        if cut_numbers:
+        both = [name for name in self.numeric if name in self.labels]
+        if both:
             raise UsageError(
-                f"{parameter('numeric')} keeps the numbers of {listing(cut_numbers)}, which "
-                f"{parameter('cut')} turns into intervals; leave out one of them"
+                f"{parameter('numeric')} and {parameter('labels')} both name {listing(both)}; "
+                "leave out one of them"
             )
+        for option, kept in (("numeric", "numbers"), ("labels", "labels")):
+            cut = [name for name in getattr(self, option) if name in self.cut]
+            if cut:
+                raise UsageError(
+                    f"{parameter(option)} keeps the {kept} of {listing(cut)}, which "
+                    f"{parameter('cut')} turns into intervals; leave out one of them"
+                )
 
     def _check_engine(self) -> None:
         require_one_of("engine", self.engine, ENGINES)
@@ -223,12 +235,22 @@ class ReadOptions:
 
     def is_numeric(self, name: str) -> bool:
         """Whether a column holds numbers, not labels; an option overrides the schema."""
-        if name in self.numeric:
-            return True
+        if name in self.numeric or name in self.labels:
+            return name in self.numeric
         kind = self.levels.kinds.get(name)
-        if self.undeclared == "numbers":
+        if self.kinds == "numbers":
             return kind in (None, NUMERIC)
         return kind == NUMERIC and name not in self.cut
+
+    def goes_by_rule(self, name: str) -> bool:
+        """Whether nobody says what a column is, so that its values do."""
+        return (
+            self.kinds == "auto"
+            and self.bins is None
+            and name not in self.levels.kinds
+            and name not in (*self.maybe_numbers, self.identifier, self.discretize_class)
+            and not self.says_something_of(name)
+        )
 
     def declared_levels(self, name: str) -> tuple[str, ...] | None:
         """The levels of a column that the schema declares, unless the column is to be cut."""
@@ -249,6 +271,7 @@ class ReadOptions:
             or self.declared_levels(name) is not None
             or self.declared_intervals(name) is not None
             or self.binning(name) is not None
+            or name in self.labels
             or bool(self.expected_levels(name))
         )
 
@@ -299,7 +322,7 @@ def reading_options(**reading: Unpack[ReadingKeywords]) -> ReadOptions:
     (('age',), (18.0, 65.0))
     """
     found: dict[str, Any] = {name: reading[name] for name in given_keywords(reading)}  # type: ignore[literal-required]
-    for name in ("columns", "exclude", "na", "numeric"):
+    for name in ("columns", "exclude", "na", "numeric", "labels"):
         if name in found:
             found[name] = names_of(name, found[name])
     for name in ("weights", "weights_fractional", "discretize_class"):
@@ -321,6 +344,14 @@ def reading_options(**reading: Unpack[ReadingKeywords]) -> ReadOptions:
         # It finds the number of intervals itself: `bins` only says what counts as many numbers.
         found.setdefault("bins", MDLP_VALUES)
     return ReadOptions(**found)
+
+
+def with_undeclared(options: ReadOptions, undeclared: Undeclared) -> ReadOptions:
+    """Return the options for a caller that takes columns in one way if nobody declares them.
+
+    `auto` leaves it to the options.
+    """
+    return options if undeclared == "auto" else replace(options, kinds=undeclared)
 
 
 def names_of(keyword: str, value: Any) -> tuple[str, ...]:

@@ -10,12 +10,14 @@ import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from gml.data.options import ReadOptions
 from gml.data.parquet_column import BYTES, NUMERIC, OTHER, SKIPPED, TEXT, ColumnBuilder, Room
 from gml.data.parquet_file import StoredFile
+from gml.data.schema import with_categorical
 from gml.data.source import text_codec
 from gml.errors import CannotAnswer, DataError, place, quote
 from gml.kernel.layout import SKIP, ColumnSpec, CsvColumn, CsvResult
@@ -137,6 +139,8 @@ def open_parquet(path: str | os.PathLike[str], options: ReadOptions) -> Iterator
                     f"{place(path)}: a folder of count files; add them up by gml merge first"
                 )
             raise CannotAnswer(f"{place(path)}: a count file has no rows")
+        text = [field.name for field in schema if is_categorical(field.type)]
+        options = replace(options, levels=with_categorical(options.levels, text))
         yield ParquetTable(place(path), files, names, schema, n_rows, options)
 
 
@@ -157,6 +161,7 @@ class ParquetTable(NamedTuple):
     schema: Any
     n_rows: int
     options: ReadOptions
+    """With columns of text declared categorical."""
 
     def load(self, specs: Sequence[ColumnSpec]) -> tuple[list[CsvColumn], str | None]:
         """Return the columns that are not skipped, and the hash of the files, if it is wanted."""
@@ -309,11 +314,20 @@ def _is_text(type_: Any) -> bool:
     return bool(pa.types.is_string(type_) or pa.types.is_binary(type_))
 
 
+def is_categorical(type_: Any) -> bool:
+    """Whether an Arrow type says that values are categories: text, dictionaries, truth values."""
+    from pyarrow import types
+
+    if types.is_dictionary(type_) or types.is_boolean(type_):
+        return True
+    return kind_of_values(type_) in (TEXT, BYTES)
+
+
 def kind_of_values(type_: Any) -> int:
     """What the values of a column of an Arrow type are: text, bytes, numbers or others."""
     from pyarrow import types
 
-    if types.is_floating(type_) or types.is_integer(type_):
+    if types.is_floating(type_) or types.is_integer(type_) or types.is_decimal(type_):
         return NUMERIC
     if types.is_dictionary(type_):
         type_ = type_.value_type

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.chosen_cuts import cut_column
-from gml.data.coding import build_dataset, weights_of
+from gml.data.coding import build_dataset, kinds_by_rule, weights_of
 from gml.data.column_facts import (
     NESTED,
     NUMBERS,
@@ -126,8 +126,11 @@ def profile_table(
     facts = {j: _facts(read, j, weights, unit, options) for j in tracked("columns", read.chosen)}
     gaps = {j: _gaps(read, j, weights) for j in read.chosen}
     addressable = set(read.addressable())
+    kinds = kinds_by_rule(read.columns, read.names, sorted(addressable), options)
     problems = {
-        j: unusable(read, j, facts[j], options) if j in addressable else nameless(read.names[j])
+        j: unusable(read, j, facts[j], kinds, options)
+        if j in addressable
+        else nameless(read.names[j])
         for j in read.chosen
     }
     usable = [j for j in read.chosen if problems[j] is None]

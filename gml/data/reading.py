@@ -13,7 +13,13 @@ from gml.data.columns import Choice, choose_columns, column_specs
 from gml.data.dataset import MAX_LEVELS, Dataset
 from gml.data.frames import is_frame, read_frame
 from gml.data.header import Header, read_header
-from gml.data.options import ReadingKeywords, ReadOptions, Undeclared, reading_options
+from gml.data.options import (
+    ReadingKeywords,
+    ReadOptions,
+    Undeclared,
+    reading_options,
+    with_undeclared,
+)
 from gml.data.parquet import is_parquet, open_parquet
 from gml.data.problems import (
     NotANumber,
@@ -40,7 +46,7 @@ _ALWAYS_READ = 1 << 26
 def read(
     data: str | os.PathLike[str] | pd.DataFrame,
     *,
-    undeclared: Undeclared = "labels",
+    undeclared: Undeclared = "auto",
     digest: bool = False,
     threads: int | None = None,
     **reading: Unpack[ReadingKeywords],
@@ -52,7 +58,7 @@ def read(
     data
         A path, or a pandas DataFrame, which is read as the CSV file that it would be written to.
     undeclared
-        What a column holds if neither `numeric` nor the schema says: labels or numbers.
+        What columns are that nothing declares: "numbers" takes them all for numbers.
     digest
         Whether to hash the file; see `Dataset.digest`.
     threads
@@ -76,8 +82,11 @@ def read(
         How to cut single columns: quantile:5, width:4, 0,10,20, or a list of cut points.
     levels
         Declared levels: a schema file, or the levels of columns by name.
-    numeric
-        Columns to keep as numbers; all others hold labels.
+    kinds
+        What says which other columns are numeric: their values ("auto", the default), or nothing
+        ("labels"), so that all of them are categorical.
+    numeric, labels
+        Columns that are numeric, and columns that are categorical, whatever their values are.
     max_levels
         The most levels of a column, 255 by default; identifiers have more.
     engine, spool, spool_keep, master
@@ -97,8 +106,8 @@ def read(
     ('[-inf,18)', '[18,65)', '[65,inf)')
     """
     require_whole(1, threads=threads)
-    options = reading_options(**reading)
-    options = replace(options, undeclared=undeclared, digest=digest, threads=threads)
+    options = with_undeclared(reading_options(**reading), undeclared)
+    options = replace(options, digest=digest, threads=threads)
     return read_dataset(data, options)
 
 
@@ -132,7 +141,7 @@ def told_more(
         if all(is_text_column(levels, mark) for mark in ".,")
     ]
     # Of columns that somebody declared as numbers, none is text by mistake.
-    if text and options.undeclared == "numbers":
+    if text and options.kinds == "numbers":
         others = [name for name in columns if name not in text]
         numbers = others if options.takes_numbers else ()
         return NotANumber(f"{problem}; {leave_out_text(text, numbers)}")
@@ -153,7 +162,7 @@ def _meant_as_numbers(
         return {}
     labels = replace(
         options,
-        undeclared="labels",
+        kinds="labels",
         numeric=(),
         missing="available",
         max_levels=MAX_LEVELS,
@@ -176,6 +185,7 @@ def _read_dataset(
         raise UsageError(f"what is read must be a path or a DataFrame, not {kind_of(path)}")
     if str(path) != "-" and is_parquet(path):
         with open_parquet(path, options) as table:
+            options = table.options
             chosen = choose_columns(table.names, options, used, table.where)
             columns, digest = table.load(column_specs(table.names, chosen, options))
         note_digest(path, digest)

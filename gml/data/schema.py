@@ -11,11 +11,11 @@ from __future__ import annotations
 import itertools
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gml.data.dataset import MAX_LEVELS
+from gml.data.dataset import MAX_LEVELS, Variable
 from gml.data.discretize import cuts_of_levels
 from gml.data.json_text import parse_json
 from gml.data.number_summary import NumberSummary, parse_summary
@@ -56,6 +56,25 @@ def with_levels(schema: Schema, levels: Mapping[str, tuple[str, ...]]) -> Schema
             kind = new_levels if cuts_of_levels(declared) is None else intervals
             kind[name] = declared
     return replace(schema, levels=new_levels, intervals=intervals)
+
+
+def with_kinds(schema: Schema, variables: Iterable[Variable]) -> Schema:
+    """Declare the types of columns that a schema does not mention, as those of variables are.
+
+    Examples
+    --------
+    >>> with_kinds(Schema(), [Variable("age", None), Variable("sex", ("f", "m"))]).kinds
+    {'age': 'numeric', 'sex': 'nominal'}
+    """
+    said = {*schema.levels, *schema.intervals, *schema.cuts, *schema.kinds}
+    kinds = {v.name: NUMERIC if v.is_continuous else NOMINAL for v in variables}
+    new = {name: kind for name, kind in kinds.items() if name not in said}
+    return replace(schema, kinds={**schema.kinds, **new})
+
+
+def with_categorical(schema: Schema, names: Iterable[str]) -> Schema:
+    """Declare columns categorical that a source has as text, unless the schema says otherwise."""
+    return replace(schema, kinds={**dict.fromkeys(names, NOMINAL), **schema.kinds})
 
 
 def declared_by(levels: Mapping[str, Sequence[str]]) -> Schema:

@@ -19,7 +19,8 @@ from gml.data.column_coding import Coding, coding_of
 from gml.data.column_tally import ColumnTally
 from gml.data.dataset import Origin, Variable
 from gml.data.identifiers import refuse_identifiers
-from gml.data.label_warnings import tell_levels_without_weight
+from gml.data.kind_rule import numeric_among
+from gml.data.label_warnings import tell_kinds, tell_levels_without_weight
 from gml.data.levels import NA_LEVEL
 from gml.data.missing import (
     levels_with_gaps,
@@ -78,10 +79,12 @@ def settle(tally: TableTally, options: ReadOptions, where: str, held: str) -> Se
     found = tally.columns
     names = [column.name for column in found]
     as_read = [CsvColumn(column.kind, column.labels, None) for column in found]
-    refuse_identifiers(as_read, names, range(len(names)), options, where)
+    kinds = {c.name: kind for c in found if (kind := c.settled_kind()) is not None}
+    refuse_identifiers(as_read, names, range(len(names)), kinds, options, where)
     refuse_cuts_by_others(((c.name, c.kind, c.labels) for c in found), options, where, held)
-    codings = {c.name: coding_of(c.name, c, options, None, where) for c in found}
+    codings = {c.name: coding_of(c.name, c, options, None, kinds.get(c.name), where) for c in found}
     warn_of_codings(codings, options)
+    tell_kinds(kinds)
     read = [Variable(name, coding.levels) for name, coding in codings.items()]
     if tally.rows_weighed < tally.rows_read:
         unseen = {column.name: _unseen(column, codings[column.name], options) for column in found}
@@ -94,6 +97,7 @@ def settle(tally: TableTally, options: ReadOptions, where: str, held: str) -> Se
         numbers_behind(codings),
         options.na_tokens,
         options.decimal,
+        numeric_among(kinds),
     )
     levels = _levels_of_gaps(tally, codings, options, where)
     columns = []

@@ -106,7 +106,8 @@ def _specs(
     specs = column_specs(names, chosen, options)
     most = options.max_levels if options.bins is None else MAX_LEVELS
     for j in _free(names, chosen, options):
-        specs[j] = ColumnSpec(CODES8, most, numbers_on_overflow=j not in texts)
+        plain = options.goes_by_rule(names[j])
+        specs[j] = ColumnSpec(CODES8, most, numbers_on_overflow=j not in texts, plain_numbers=plain)
     return specs
 
 
@@ -190,6 +191,7 @@ def _read_text(
 
 def _survey_parquet(path: str | os.PathLike[str], options: ReadOptions) -> Surveyed:
     with open_parquet(path, options) as table:
+        options = table.options
         names, where = table.names, place(path)
         chosen = all_columns(names, options, where)
         specs = _specs(names, chosen, options, set())

@@ -64,6 +64,7 @@ def open_table(
         raise UsageError(f"what is read must be a path or a DataFrame, not {kind_of(data)}")
     if str(data) != "-" and is_parquet(data):
         with open_parquet(data, options) as table:
+            options = table.options
             chosen = choose_columns(table.names, options, used, table.where)
             specs = column_specs(table.names, chosen, options)
             rows = max(1, piece_bytes // (_CELL_BYTES * (len(chosen) + 1)))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.block_file import BlockFile
-from gml.data.column_tally import ColumnTally, counts_labels, counts_numbers
+from gml.data.column_tally import ColumnTally
 from gml.data.options import ReadOptions
 from gml.kernel.layout import ColumnSpec, CsvColumn
 
@@ -50,14 +50,7 @@ class TableTally:
     def __init__(self, names: Sequence[str], options: ReadOptions) -> None:
         """Expect pieces of these columns."""
         self._drops = options.missing == "drop"
-        self.columns = [
-            ColumnTally(
-                name,
-                labels_count=counts_labels(name, options),
-                numbers_count=counts_numbers(name, options),
-            )
-            for name in names
-        ]
+        self.columns = [ColumnTally(name, options) for name in names]
         self.rows_read = self.rows_weighed = 0
         """Rows, and those among them that do not weigh 0, or are dropped for lack of a weight."""
         self.n_before = self.n = self.n_rows = self.n_dropped = 0

@@ -23,7 +23,7 @@ cdef extern from "csv_reader.h":
     csv_reader *csv_new(size_t, unsigned char, unsigned char, uint64_t, size_t, size_t)
     void csv_free(csv_reader *)
     int csv_add_na(csv_reader *, const unsigned char *, size_t)
-    int csv_set_column(csv_reader *, size_t, int, uint32_t, int, int, int)
+    int csv_set_column(csv_reader *, size_t, int, uint32_t, int, int, int, int)
     int csv_declare(csv_reader *, size_t, const unsigned char *, size_t)
     size_t csv_feed(csv_reader *, const unsigned char *, size_t, int) nogil
     int csv_reserve(csv_reader *, size_t)
@@ -62,7 +62,8 @@ cdef class CsvReader:
                 raise MemoryError
         for j, spec in enumerate(columns):
             if not csv_set_column(self.reader, j, spec.kind, spec.max_levels,
-                                  spec.declared is not None, spec.numbers_on_overflow, spec.counts):
+                                  spec.declared is not None, spec.numbers_on_overflow,
+                                  spec.plain_numbers, spec.counts):
                 raise MemoryError
             for label in spec.declared or spec.known:
                 encoded = label.encode("utf-8")

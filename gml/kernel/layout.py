@@ -133,6 +133,8 @@ class ColumnSpec:
     known: tuple[str, ...] = ()
     """Labels that are levels even where they mean missing elsewhere; others may come."""
     numbers_on_overflow: bool = False
+    plain_numbers: bool = False
+    """Whether 01234 is a label and no number."""
     counts: bool = False
 
 

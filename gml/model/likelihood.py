@@ -74,6 +74,7 @@ def _checked(
         levels = {v.name: v.levels for v in net.variables if v.levels is not None}
         options = ReadOptions(
             columns=net.names,
+            kinds="labels",
             levels=with_levels(Schema(), levels),
             numeric=tuple(v.name for v in net.variables if v.is_continuous),
         )

@@ -206,7 +206,7 @@ def read_nodes(path: str | os.PathLike[str], net: AskedModel) -> Dataset:
     options = ReadOptions(
         missing="available",
         max_levels=MAX_LEVELS,
-        undeclared="numbers" if net.is_gaussian else "labels",
+        kinds="numbers" if net.is_gaussian else "labels",
         numeric=tuple(name for name, node in nodes.items() if node.is_continuous),
     )
     return read_dataset(path, options, used=used)

@@ -7,8 +7,9 @@ imports nothing that computes: commands read it when they declare their options.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gml.parameters import (
     ESS,
@@ -312,7 +313,14 @@ SCORES: dict[str, KnownScore] = {
 -326.15
 """
 
-SEARCH_SCORES = {(LABELS,): "bic", (NUMBERS,): "bic-g", _ANY: "bic-dg"}
+Families: TypeAlias = Mapping[str, Mapping[tuple[str, ...], str]]
+
+FAMILIES: Families = {
+    name: {(LABELS,): name, (NUMBERS,): f"{name}-g", _ANY: f"{name}-dg"}
+    for name in ("loglik", "aic", "bic")
+}
+"""Scores that have a form for each kind of table, by the kinds of its columns."""
+SEARCH_SCORES = FAMILIES["bic"]
 POSTERIOR_SCORES = {(LABELS,): "bdeu", (NUMBERS,): "bge", _ANY: "bic-dg"}
 """The scores of searches and of posteriors unless told otherwise, by the kinds of the columns.
 

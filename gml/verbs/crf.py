@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 from gml.counts.counter import Counter
+from gml.data.column_kinds import require_kinds
 from gml.data.dataset import Variable
 from gml.data.options import ReadingKeywords, given_keywords, names_of
 from gml.errors import (
@@ -29,6 +30,7 @@ from gml.model.conditional.rows import FieldRows
 from gml.model.conditional.terms import FieldTerms
 from gml.model.sequences.chain_field import ChainField
 from gml.model.training import training_behind
+from gml.parameters import LABELS
 from gml.progress import Deadline, reporter
 from gml.verbs.shared.data_input import Data, name_of, open_data
 from gml.verbs.shared.declared_columns import DeclaredColumns
@@ -39,7 +41,7 @@ from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.recording import records_keywords
 from gml.verbs.shared.sequence_fields import WINDOW, train_field
 from gml.verbs.shared.swapped import answers_swapped
-from gml.verbs.shared.undirected_input import require_labels, without_arrows
+from gml.verbs.shared.undirected_input import without_arrows
 from gml.verbs.shared.weights_as_inputs import warn_of_weights_as_inputs
 
 
@@ -154,7 +156,7 @@ def crf(
         threads=threads,
         **reading,
     )
-    require_labels(counter, "a conditional random field")
+    require_kinds("a conditional random field", (LABELS,), counter.variables)
     inputs = [variable for variable in counter.variables if variable.name not in targets]
     warn_of_weights_as_inputs(inputs, reading, may_count=True)
     terms = _terms(counter.variables, targets, structured)

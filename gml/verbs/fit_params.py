@@ -150,7 +150,7 @@ def fit_params(
         offer_em=True,
         gaps_advice=None if change is None else change.gaps_advice,
         settles_empty=em is not None,
-        undeclared="numbers" if gaussian or by_graph else "labels",
+        undeclared="numbers" if gaussian or by_graph else "auto",
         takes_numbers=parameter("gaussian"),
         threads=threads,
         **reading,

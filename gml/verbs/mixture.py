@@ -144,7 +144,7 @@ def mixture(
     counter = open_data(
         data,
         fractional=True,
-        undeclared="numbers" if gaussian else "labels",
+        undeclared="numbers" if gaussian else "auto",
         takes_numbers=f"{parameter('numeric')}, {parameter('gaussian')}",
         refuses_constants=True,
         offer_available=False,

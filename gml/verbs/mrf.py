@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
+from gml.data.column_kinds import require_kinds
 from gml.errors import UsageError, parameter, require_one_of
 from gml.model.markovnet import MarkovNet
 from gml.model.training import training_behind
@@ -15,6 +16,7 @@ from gml.model.undirected.fit import BY_CHAINS, Chains, chosen_method, fit_marko
 from gml.model.undirected.fitting import Penalty
 from gml.model.undirected.gauge import SUM_TO_ZERO
 from gml.model.undirected.terms import FACTORS, Terms
+from gml.parameters import LABELS
 from gml.progress import Deadline, reporter
 from gml.scores.registry import SCORES
 from gml.verbs.shared.data_input import Data, open_data
@@ -23,7 +25,7 @@ from gml.verbs.shared.graph_input import GraphLike, declared_columns, given_grap
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.recording import records_keywords
 from gml.verbs.shared.swapped import answers_swapped
-from gml.verbs.shared.undirected_input import require_labels, without_arrows
+from gml.verbs.shared.undirected_input import without_arrows
 from gml.verbs.shared.undirected_structures import choose_structure
 
 _PAIRWISE = ("l1", "complete")
@@ -172,7 +174,7 @@ def mrf(
         threads=threads,
         **reading,
     )
-    require_labels(counter, "an undirected model")
+    require_kinds("an undirected model", (LABELS,), counter.variables)
     learning = fitted_by("mrf", counter, asked or {})
     if cliques:
         terms = Terms.of(counter.variables, cliques)

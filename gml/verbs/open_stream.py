@@ -19,8 +19,10 @@ from gml.data.options import (
     Undeclared,
     given_keywords,
     reading_options,
+    with_undeclared,
 )
 from gml.data.reading import read_dataset
+from gml.data.schema import with_kinds
 from gml.errors import UsageError, kind_of, parameter, require_whole
 from gml.ledger import wants_digest
 from gml.verbs.shared.data_input import is_data, refuse_reading
@@ -37,7 +39,7 @@ _OF_THE_FILE = ("engine", "spool", "spool_keep")
 def open_stream(
     data: str | os.PathLike[str] | pd.DataFrame | Iterable[Dataset | pd.DataFrame],
     *,
-    undeclared: Undeclared = "labels",
+    undeclared: Undeclared = "auto",
     threads: int | None = None,
     **reading: Unpack[ReadingKeywords],
 ) -> StreamCounter:
@@ -77,11 +79,7 @@ def open_stream(
             f"{parameter('engine', reading['engine'])}: this opens a stream; other engines are "
             "chosen by the verbs"
         )
-    options = replace(
-        reading_options(**reading),
-        undeclared=undeclared,
-        threads=threads,
-    )
+    options = replace(with_undeclared(reading_options(**reading), undeclared), threads=threads)
     pieces = [data] if isinstance(data, Dataset) else data
     if isinstance(pieces, Iterable) and not is_data(pieces):
         given = [name for name in given_keywords(reading) if name not in _OF_THE_FILE]
@@ -93,13 +91,18 @@ def open_stream(
 def _read(
     pieces: Iterable[Dataset | pd.DataFrame], options: ReadOptions, given: Sequence[str]
 ) -> Iterator[Dataset]:
-    """Read the frames among pieces, and take Datasets as they are."""
+    """Read the frames among pieces, and take Datasets as they are.
+
+    What columns are that nothing declares, the first frame says.
+    """
     options = replace(options, engine=MEMORY, spool=None)
     for piece in pieces:
         if isinstance(piece, Dataset):
             refuse_reading(given, piece)
             yield piece
         elif is_frame(piece):
-            yield read_dataset(piece, options)
+            rows = read_dataset(piece, options)
+            options = replace(options, levels=with_kinds(options.levels, rows.variables))
+            yield rows
         else:
             raise UsageError(f"a piece must be a Dataset or a DataFrame, not {kind_of(piece)}")

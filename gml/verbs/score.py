@@ -14,10 +14,10 @@ from gml.parameters import FOR_LABELS
 from gml.progress import reporter
 from gml.scores.base import same_rows
 from gml.scores.ranking import ScoredGraph, decisive_values, ranked, scored_graph
-from gml.scores.registry import SCORES, SEARCH_SCORES
+from gml.scores.registry import FAMILIES, SCORES
 from gml.verbs.shared.chosen_methods import (
+    DEFAULT_SCORE,
     ChosenScore,
-    choose_score,
     choose_scores,
     score_of_numbers,
 )
@@ -28,7 +28,7 @@ from gml.verbs.shared.data_input import (
     require_whole_rows,
 )
 from gml.verbs.shared.declared_columns import DeclaredColumns
-from gml.verbs.shared.em_scores import EM_SCORES, em_requests, em_scored, refuse_beside_em
+from gml.verbs.shared.em_scores import EM_FAMILIES, em_requests, em_scored, refuse_beside_em
 from gml.verbs.shared.graph_input import GivenGraph, GraphLike, declared_columns, given_graph
 from gml.verbs.shared.holdout_input import Splits, splits_of
 from gml.verbs.shared.keywords import answers_misspelling
@@ -253,11 +253,9 @@ def _chosen_scores(
     options: Mapping[str, Any],
     hidden: Mapping[str, int] | None,
 ) -> tuple[list[ChosenScore], dict[str, Any]]:
-    if score is not None:
-        return choose_scores(names_of("score", score), edge_penalty, options)
     by_em = options.get("missing") == EM or bool(hidden)
-    chosen, rest = choose_score(None, edge_penalty, options, EM_SCORES if by_em else SEARCH_SCORES)
-    return [chosen], rest
+    names = [DEFAULT_SCORE] if score is None else names_of("score", score)
+    return choose_scores(names, edge_penalty, options, EM_FAMILIES if by_em else FAMILIES)
 
 
 def _numbers_of(given: Sequence[GivenGraph]) -> list[str]:

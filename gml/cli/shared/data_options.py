@@ -122,7 +122,18 @@ _MAX_LEVELS = click.option(
     help="Refuse columns with more levels, like IDs.",
 )
 
-_NUMERIC = name_list_option("--numeric", help_="Keep these columns as numbers, not labels: A,B.")
+_KINDS = [
+    click.option(
+        "--kinds",
+        type=click.Choice(["auto", "labels"]),
+        default="auto",
+        show_default=True,
+        help="What columns are that nothing declares: let their values say which are numeric, or "
+        "take all values for categories.",
+    ),
+    _NUMERIC := name_list_option("--numeric", help_="Take these columns for numeric: A,B."),
+    name_list_option("--labels", help_="Take these columns for categorical: A,B."),
+]
 
 _ENGINE_OPTIONS = [
     click.option(
@@ -155,7 +166,7 @@ _ROW_OPTIONS = [
         "-c", "--columns", help_='Use only these columns: A,B (a name with a comma in "quotes").'
     ),
     name_list_option("--exclude", help_="Leave these columns out: A,B."),
-    _NUMERIC,
+    *_KINDS,
     _DELIMITER,
     _DECIMAL,
     _ENCODING,

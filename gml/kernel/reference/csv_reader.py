@@ -40,7 +40,7 @@ from gml.kernel.layout import (
     CsvProblem,
     CsvResult,
 )
-from gml.kernel.number import parse_number
+from gml.kernel.number import is_padded, parse_number
 
 _LINE = re.compile("[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$")
 _MISSING = -1
@@ -115,8 +115,13 @@ class _Column:
         self.cells.append(code)
         return None
 
+    def _number(self, field: bytes) -> float | None:
+        if self.spec.plain_numbers and is_padded(field.decode("utf-8", "replace")):
+            return None
+        return parse_number(field, self.decimal)
+
     def _store_number(self, field: bytes) -> int | None:
-        value = parse_number(field, self.decimal)
+        value = self._number(field)
         if field.strip(b" ") in self.na:
             value = float("nan")
         if value is None:
@@ -131,7 +136,7 @@ class _Column:
         return None
 
     def _overflow(self, field: bytes) -> int | None:
-        values = [parse_number(label, self.decimal) for label in (*self.codes, field)]
+        values = [self._number(label) for label in (*self.codes, field)]
         if self.spec.numbers_on_overflow and None not in values:
             known = [float("nan") if value is None else value for value in values]
             self.cells = [

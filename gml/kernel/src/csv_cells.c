@@ -128,13 +128,14 @@ static int allocate_slots(csv_column *column, int bits)
 }
 
 int csv_set_column(csv_reader *reader, size_t j, int kind, uint32_t max_labels, int closed,
-                   int numbers_on_overflow, int counts)
+                   int numbers_on_overflow, int plain_numbers, int counts)
 {
     csv_column *column = &reader->columns[j];
     csv_set_kind(reader, column, kind);
     column->max_labels = max_labels;
     column->closed = closed;
     column->numbers_on_overflow = numbers_on_overflow;
+    column->plain_numbers = plain_numbers;
     column->counts = counts;
     if (kind == CSV_CODES8 || kind == CSV_CODES16)
         return allocate_slots(column, 5);
@@ -281,6 +282,14 @@ int csv_is_full(const csv_column *column)
            (column->kind == CSV_CODES16 && column->n_labels == CSV_MISSING);
 }
 
+/* Whether a field is a number where the column takes it for one. */
+static int parse_number(const csv_reader *reader, const csv_column *column,
+                        const unsigned char *text, size_t length, double *value)
+{
+    return number_parse(text, length, reader->decimal, value) &&
+           !(column->plain_numbers && number_is_padded(text, length));
+}
+
 static int turn_into_numbers(csv_reader *reader, csv_column *column)
 {
     double *values = malloc((column->n_labels ? column->n_labels : 1) * sizeof *values);
@@ -288,7 +297,7 @@ static int turn_into_numbers(csv_reader *reader, csv_column *column)
         return -1;
     for (uint32_t k = 0; k < column->n_labels; k++) {
         size_t start = column->ends[2 * k], end = column->ends[2 * k + 1];
-        if (!number_parse(column->text + start, end - start, reader->decimal, &values[k])) {
+        if (!parse_number(reader, column, column->text + start, end - start, &values[k])) {
             free(values);
             return 0;
         }
@@ -319,10 +328,11 @@ static void give_up_column(csv_reader *reader, csv_column *column)
 int csv_store_number(csv_reader *reader, size_t j, const unsigned char *text, size_t length)
 {
     double value;
-    double *cell = (double *)reader->columns[j].cells + reader->n_rows;
+    const csv_column *column = &reader->columns[j];
+    double *cell = (double *)column->cells + reader->n_rows;
     if (reader->na_has_number && is_missing(reader, text, length))
         *cell = NAN;
-    else if (number_parse(text, length, reader->decimal, &value))
+    else if (parse_number(reader, column, text, length, &value))
         *cell = value;
     else if (is_missing(reader, text, length))
         *cell = NAN;
@@ -330,7 +340,7 @@ int csv_store_number(csv_reader *reader, size_t j, const unsigned char *text, si
         return csv_fail(reader, CSV_BAD_UTF8, j, text, length);
     else
         return csv_fail(reader, CSV_NOT_A_NUMBER, j, text, length);
-    if (reader->columns[j].counts && !(*cell >= 0 && *cell < 0x1p53 && *cell == floor(*cell)))
+    if (column->counts && !(*cell >= 0 && *cell < 0x1p53 && *cell == floor(*cell)))
         return csv_fail(reader, CSV_NOT_A_COUNT, j, text, length);
     return 1;
 }
@@ -353,7 +363,7 @@ int csv_store_new_label(csv_reader *reader, size_t j, const unsigned char *text,
         double ignored;
         int turned = 0;
         if (column->numbers_on_overflow &&
-            number_parse(text, length, reader->decimal, &ignored))
+            parse_number(reader, column, text, length, &ignored))
             turned = turn_into_numbers(reader, column);
         if (turned < 0)
             return csv_fail(reader, CSV_NO_MEMORY, j, NULL, 0);

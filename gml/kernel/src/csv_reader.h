@@ -57,6 +57,7 @@ typedef struct {
     /* what only new labels and numbers need */
     int closed;              /* only declared labels are allowed */
     int numbers_on_overflow; /* turn into CSV_NUMBERS when there are too many numeric labels */
+    int plain_numbers;       /* 01 is a label then, not a number */
     int counts;              /* numbers are non-negative integers below 2^53, none is missing */
     uint32_t max_labels;
     uint32_t n_used;
@@ -94,7 +95,7 @@ csv_reader *csv_new(size_t n_columns, unsigned char delimiter, unsigned char dec
 void csv_free(csv_reader *reader);
 int csv_add_na(csv_reader *reader, const unsigned char *token, size_t length);
 int csv_set_column(csv_reader *reader, size_t column, int kind, uint32_t max_labels, int closed,
-                   int numbers_on_overflow, int counts);
+                   int numbers_on_overflow, int plain_numbers, int counts);
 int csv_declare(csv_reader *reader, size_t column, const unsigned char *label, size_t length);
 
 /* Read the complete records of a block; CSV_SLACK bytes behind `size` must be readable. Returns the

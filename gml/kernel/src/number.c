@@ -100,3 +100,13 @@ int number_parse(const unsigned char *text, size_t length, unsigned char decimal
     *value = result;
     return 1;
 }
+
+int number_is_padded(const unsigned char *text, size_t length)
+{
+    const unsigned char *p = text, *end = text + length;
+    while (p < end && *p == ' ')
+        p++;
+    if (p < end && (*p == '+' || *p == '-'))
+        p++;
+    return end - p > 1 && p[0] == '0' && is_digit(p[1]);
+}

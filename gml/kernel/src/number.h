@@ -9,4 +9,7 @@
    GIL for the few numbers that need more than one exact multiplication. */
 int number_parse(const unsigned char *text, size_t length, unsigned char decimal, double *value);
 
+/* Whether a number begins, after its sign, with a zero and another digit, as codes such as 01234 do. */
+int number_is_padded(const unsigned char *text, size_t length);
+
 #endif

@@ -13,7 +13,7 @@ from gml.progress import reporter
 from gml.scores.choosing import check_score_options, check_scores, make_score
 from gml.scores.label_order import OTHERWISE, labels_before_numbers
 from gml.scores.options import PENALTY
-from gml.scores.registry import EITHER, RIVALS, SCORES, SEARCH_SCORES
+from gml.scores.registry import EITHER, FAMILIES, RIVALS, SCORES, Families
 
 if TYPE_CHECKING:
     from gml.counts.counter import Counter
@@ -41,7 +41,7 @@ class ChosenTest(NamedTuple):
     @property
     def undeclared(self) -> Undeclared:
         """What a column holds if nothing declares it."""
-        return "labels" if LABELS in TESTS[self.name].columns else "numbers"
+        return "auto" if LABELS in TESTS[self.name].columns else "numbers"
 
     @property
     def reported_alpha(self) -> float | None:
@@ -91,8 +91,8 @@ def choose_test(
 class ChosenScore(NamedTuple):
     """A score, and the options given for it.
 
-    `by_kinds` has the scores among which the columns choose, if nobody else did; until there are
-    columns, the score is the one for labels.
+    `by_kinds` has the scores of a family, among which the kinds of columns choose; until there are
+    columns, the score is the one of categorical columns, which has the name of the family.
     """
 
     name: str
@@ -126,11 +126,11 @@ class ChosenScore(NamedTuple):
             return ""
         return f", since {usual} has no distribution of labels for EM"
 
-    def among(self, by_kinds: Mapping[tuple[str, ...], str]) -> ChosenScore:
-        """Let the columns choose among the scores of EM, if they choose at all."""
+    def among(self, families: Families) -> ChosenScore:
+        """Let the columns choose among the scores that EM has, if they choose at all."""
         if self.by_kinds is None:
             return self
-        return self._replace(by_kinds=by_kinds, of_complete_rows=self.by_kinds)
+        return self._replace(by_kinds=families[self.name], of_complete_rows=self.by_kinds)
 
     @property
     def takes_numbers(self) -> bool:
@@ -172,7 +172,7 @@ class ChosenScore(NamedTuple):
     @property
     def undeclared(self) -> Undeclared:
         """What a column holds if nothing declares it."""
-        return "labels" if LABELS in SCORES[self.name].columns else "numbers"
+        return "auto" if LABELS in SCORES[self.name].columns else "numbers"
 
     @property
     def is_equivalent(self) -> bool:
@@ -241,7 +241,7 @@ def choose_score(
     name: str | None,
     edge_penalty: float,
     options: Mapping[str, Any],
-    by_kinds: Mapping[tuple[str, ...], str] = SEARCH_SCORES,
+    by_kinds: Mapping[tuple[str, ...], str] = FAMILIES[DEFAULT_SCORE],
 ) -> tuple[ChosenScore, dict[str, Any]]:
     """Check the options of one score, which the columns choose if it has no name."""
     if name is not None:
@@ -261,19 +261,32 @@ def choose_rivals(
     return [_fitting(name, edge_penalty, own) for name in RIVALS[EITHER]], rest
 
 
-def _fitting(name: str, edge_penalty: float, own: Mapping[str, Any]) -> ChosenScore:
-    """A score with those of some options that it has."""
-    taken = {option.name for option in SCORES[name].options}
-    return ChosenScore(name, {k: value for k, value in own.items() if k in taken}, edge_penalty)
+def _fitting(
+    name: str,
+    edge_penalty: float,
+    own: Mapping[str, Any],
+    by_kinds: Mapping[tuple[str, ...], str] | None = None,
+) -> ChosenScore:
+    """A score, or a family of them, with those of some options that it has."""
+    names = [name] if by_kinds is None else by_kinds.values()
+    taken = {option.name for member in names for option in SCORES[member].options}
+    kept = {key: value for key, value in own.items() if key in taken}
+    return ChosenScore(name, kept, edge_penalty, by_kinds)
 
 
 def choose_scores(
-    names: Sequence[str], edge_penalty: float, options: Mapping[str, Any]
+    names: Sequence[str],
+    edge_penalty: float,
+    options: Mapping[str, Any],
+    families: Families = FAMILIES,
 ) -> tuple[list[ChosenScore], dict[str, Any]]:
     """Check the options of scores, and return them and the keywords that are not their options."""
     own, rest = _split_options(options)
-    check_scores(names, [*own, *(key for key in rest if key in FOR_LABELS)])
-    return [_fitting(name, edge_penalty, own) for name in names], rest
+    check_scores(names, [])
+    own_forms = [families[name].values() if name in families else [name] for name in names]
+    members = [member for forms in own_forms for member in forms]
+    check_score_options(members, [*own, *(key for key in rest if key in FOR_LABELS)])
+    return [_fitting(name, edge_penalty, own, families.get(name)) for name in names], rest
 
 
 def _split_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -28,11 +28,12 @@ from gml.data.options import (
     Undeclared,
     given_keywords,
     reading_options,
+    with_undeclared,
 )
 from gml.data.problems import is_number_column
 from gml.data.reading import read_dataset
 from gml.data.rejections import about
-from gml.data.schema import with_levels
+from gml.data.schema import NUMERIC, with_levels
 from gml.errors import (
     CannotAnswer,
     DataError,
@@ -71,7 +72,7 @@ def open_data(
     used: Choice | None = None,
     declared: DeclaredColumns | None = None,
     refuse_many_numbers: bool = False,
-    undeclared: Undeclared = "labels",
+    undeclared: Undeclared = "auto",
     offer_available: bool = True,
     offer_em: bool = False,
     gaps_advice: str | None = None,
@@ -98,8 +99,8 @@ def open_data(
         Whether to refuse a column of very many numbers about which the graph says nothing, unless
         `max_levels` is given; otherwise there is a warning.
     undeclared
-        Whether columns of a path or frame hold labels or numbers if neither `numeric` nor a
-        schema says so.
+        What columns of a path or frame are that nothing declares: "numbers" takes them all for
+        numbers.
     offer_available
         Whether a message about missing values offers to count the rows complete in each table.
     offer_em
@@ -178,7 +179,10 @@ def declaring(reading: ReadingKeywords, declared: DeclaredColumns) -> ReadingKey
     schema = replace(
         schema,
         cuts={name: at for name, at in schema.cuts.items() if name not in declared.levels},
-        kinds={name: kind for name, kind in schema.kinds.items() if name not in declared.levels},
+        kinds={
+            **{name: kind for name, kind in schema.kinds.items() if name not in declared.levels},
+            **dict.fromkeys(declared.numeric, NUMERIC),
+        },
     )
     levels = with_levels(schema, declared.levels)
     return {**reading, "levels": levels, "cut": cut or None}
@@ -256,7 +260,7 @@ def _read(
     threads: int | None,
     reading: ReadingKeywords,
 ) -> Counter:
-    options = replace(reading_options(**reading), undeclared=undeclared)
+    options = with_undeclared(reading_options(**reading), undeclared)
     if is_counted(data):
         given = given_keywords(reading)
         return open_counts(data, options, given=given, used=used, threads=threads)

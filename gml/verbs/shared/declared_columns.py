@@ -78,6 +78,9 @@ class DeclaredColumns:
         for name in options.numeric:
             if name in self.levels:
                 raise self.contradiction(parameter("numeric"), name)
+        for name in options.labels:
+            if name in self.numeric:
+                raise self.contradiction(parameter("labels"), name)
 
     def _check_cut(self, options: ReadOptions) -> None:
         cuts = self.cuts

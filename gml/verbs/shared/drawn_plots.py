@@ -96,7 +96,7 @@ def counter_for(given: GivenGraph, data: Any, how: Mapping[str, Any]) -> Counter
         data,
         used=given.columns(),
         declared=replace(declared_columns([given]), numeric=numbers),
-        undeclared="numbers" if is_gaussian else "labels",
+        undeclared="numbers" if is_gaussian else "auto",
         takes_numbers=parameter("numeric"),
         **how,
     )

@@ -38,8 +38,10 @@ _PRICES: dict[str, Callable[[float], float]] = {
 _BDEU = "bdeu"
 _ANY = (LABELS, NUMBERS)
 _ENDINGS = {(LABELS,): "", (NUMBERS,): "-g", _ANY: "-cg"}
-EM_SCORES = {kinds: f"bic{ending}" for kinds, ending in _ENDINGS.items()}
-"""The scores of incomplete rows unless told otherwise, by the kinds of the columns."""
+EM_FAMILIES = {
+    name: {kinds: f"{name}{ending}" for kinds, ending in _ENDINGS.items()} for name in _PRICES
+}
+"""The families of scores that incomplete rows have, by the kinds of the columns."""
 
 
 def em_requests(

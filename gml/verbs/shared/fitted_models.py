@@ -11,6 +11,7 @@ from gml.graph.provenance import Provenance
 from gml.model.baseline import Baseline
 from gml.model.training import Repeats
 from gml.progress import reporter
+from gml.verbs.shared.recording import with_kinds
 
 if TYPE_CHECKING:
     from gml.model.bayesnet import BayesNet
@@ -22,6 +23,7 @@ def fitted_by(command: str, counter: Counter, asked: Mapping[str, Any]) -> Prove
     learning = Provenance.of(
         command, options=asked, rows=rows_counted(counter), data=counter.digest
     )
+    learning = with_kinds(learning, counter)
     treated = counter.missing_treatment
     if treated is None:
         return learning

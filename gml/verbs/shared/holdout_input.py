@@ -11,6 +11,7 @@ from gml.data.columns import Choice
 from gml.data.dataset import Dataset
 from gml.data.discretize import cuts_of_levels
 from gml.data.options import ReadingKeywords, Undeclared, reading_options
+from gml.data.schema import with_kinds
 from gml.errors import UsageError, parameter, place
 from gml.verbs.shared.data_input import Data, declaring, name_of, open_data
 from gml.verbs.shared.declared_columns import DeclaredColumns
@@ -39,7 +40,7 @@ def open_holdout(
     fixed: Collection[str],
     source: str,
     reading: Mapping[str, Any],
-    undeclared: Undeclared = "labels",
+    undeclared: Undeclared = "auto",
     takes_numbers: str | None = None,
 ) -> Counter:
     """Open held-out data whose columns are those of a counter.
@@ -56,7 +57,8 @@ def open_holdout(
         and cuts_of_levels(variable.levels) is not None
     }
     others = {name: how for name, how in options.cut.items() if name not in cut}
-    same = {**reading, "levels": options.levels, "bins": None, "cut": others or None}
+    levels = with_kinds(options.levels, counter.variables)
+    same = {**reading, "levels": levels, "bins": None, "cut": others or None}
     same["discretize"] = same["discretize_class"] = None
     if isinstance(holdout, Dataset | Counter):
         same = {}

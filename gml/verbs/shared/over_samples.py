@@ -124,7 +124,7 @@ class UndirectedOnSamples:
     structure: ChosenStructure
     seed: int
 
-    undeclared: Undeclared = "labels"
+    undeclared: Undeclared = "auto"
     """What columns hold that nobody declared."""
 
     @property

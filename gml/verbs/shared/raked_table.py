@@ -72,7 +72,12 @@ def as_they_are(options: ReadOptions, wanted: Constraints) -> ReadOptions:
     weights = options.weights_column
     numeric = options.numeric if weights is None else (*options.numeric, weights)
     return replace(
-        options, missing="available", weights=None, weights_fractional=None, numeric=numeric
+        options,
+        missing="available",
+        weights=None,
+        weights_fractional=None,
+        kinds="labels",
+        numeric=numeric,
     )
 
 

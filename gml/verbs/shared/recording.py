@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gml.graph.knowledge import Knowledge
 
 _Parameters = ParamSpec("_Parameters")
-_NAMES = {"columns", "exclude", "na", "numeric", "order", "phases"}
+_NAMES = {"columns", "exclude", "labels", "na", "numeric", "order", "phases"}
 
 
 class _Learned(Protocol):
@@ -64,12 +64,19 @@ def described(result: _Graphs, counter: Counter, learning: Provenance) -> _Graph
     """Return a result whose graphs know what the columns hold, and have their provenance."""
     levels = {v.name: v.levels for v in counter.variables if v.levels is not None}
     numeric = tuple(v.name for v in counter.variables if v.levels is None)
+    learning = with_kinds(learning, counter)
     changed = {
         name: replace(graph, learning=learning, levels=levels, numeric=numeric)
         for name in ("graph", "dag")
         if isinstance(graph := getattr(result, name, None), Graph)
     }
     return replace(result, **changed)  # type: ignore[type-var]
+
+
+def with_kinds(learning: Provenance, counter: Counter) -> Provenance:
+    """Say which columns were numeric by their values alone."""
+    by_rule = [v.name for v in counter.variables if v.name in counter.by_rule]
+    return learning.also(kinds={"numeric": by_rule}) if by_rule else learning
 
 
 def learned_by(

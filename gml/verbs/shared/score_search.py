@@ -26,7 +26,7 @@ from gml.verbs.shared.chosen_methods import (
     score_of_numbers,
 )
 from gml.verbs.shared.data_input import Data, is_data, open_data, require_decider
-from gml.verbs.shared.em_scores import EM_SCORES
+from gml.verbs.shared.em_scores import EM_FAMILIES
 from gml.verbs.shared.graph_input import GivenGraph
 from gml.verbs.shared.knowledge_input import Arcs, Tiers, known_of
 from gml.verbs.shared.recording import described, learned_by
@@ -148,7 +148,7 @@ class SearchRequest:
     ) -> ReadSearch:
         """Read the data with their gaps, and look at what is known beforehand."""
         reading = {**self.reading, "missing": "available"}
-        chosen = None if self.chosen is None else self.chosen.among(EM_SCORES)
+        chosen = None if self.chosen is None else self.chosen.among(EM_FAMILIES)
         request = replace(self, reading=reading, chosen=chosen)
         return request._read(knowledge, require, forbid, tiers)
 

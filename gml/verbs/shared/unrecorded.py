@@ -12,6 +12,7 @@ _WITHOUT_EFFECT = (
     "engine",
     "format",
     "if_changed",
+    "kinds",
     "master",
     "quiet",
     "safe_csv",
