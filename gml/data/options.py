@@ -132,7 +132,6 @@ class ReadOptions:
             raise UsageError(refused_em())
         require_one_of("missing", self.missing, (*MISSING_POLICIES, EM))
         require_one_of("discretize", self.discretize, METHODS)
-        require_one_of("kinds", self.kinds, (*KINDS, "numbers"))
         self._check_engine()
         if self.delimiter is not None and (
             len(self.delimiter) != 1
@@ -322,6 +321,8 @@ def reading_options(**reading: Unpack[ReadingKeywords]) -> ReadOptions:
     (('age',), (18.0, 65.0))
     """
     found: dict[str, Any] = {name: reading[name] for name in given_keywords(reading)}  # type: ignore[literal-required]
+    if "kinds" in found:
+        require_one_of("kinds", found["kinds"], KINDS)
     for name in ("columns", "exclude", "na", "numeric", "labels"):
         if name in found:
             found[name] = names_of(name, found[name])

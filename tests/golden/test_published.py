@@ -154,7 +154,7 @@ def test_marks_fisher_z(shared):
     from gml.data.options import ReadOptions
     from gml.data.reading import read_dataset
 
-    table = read_dataset(shared / "data/real/marks.csv", ReadOptions(undeclared="numbers"))
+    table = read_dataset(shared / "data/real/marks.csv", ReadOptions(kinds="numbers"))
     found = run_test(table, "fisher-z", "MECH", "STAT", ["ALG"])
     assert found.statistic == pytest.approx(0.3760956506, abs=5e-11)
     assert math.exp(found.log_p) == pytest.approx(0.706845788, abs=5e-10)
@@ -167,7 +167,7 @@ def test_marks_partial_correlations(shared):
     from gml.data.options import ReadOptions
     from gml.data.reading import read_dataset
 
-    table = read_dataset(shared / "data/real/marks.csv", ReadOptions(undeclared="numbers"))
+    table = read_dataset(shared / "data/real/marks.csv", ReadOptions(kinds="numbers"))
     expected = {
         "MECH VECT": 0.33, "MECH ALG": 0.23, "MECH ANL": 0.0, "MECH STAT": 0.02, "VECT ALG": 0.28,
         "VECT ANL": 0.08, "VECT STAT": 0.02, "ALG ANL": 0.43, "ALG STAT": 0.36, "ANL STAT": 0.25,

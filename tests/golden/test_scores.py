@@ -135,7 +135,7 @@ def test_optima_of_published_tables(case):
 
 
 @functools.cache
-def table(path, undeclared="labels"):
+def table(path, undeclared="auto"):
     return gml.MemoryCounter(gml.read(path, undeclared=undeclared))
 
 

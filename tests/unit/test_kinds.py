@@ -32,7 +32,7 @@ def numbers_of(data):
 
 
 def test_labels_unless_said(path):
-    assert numbers_of(gml.read(path)) == []
+    assert numbers_of(gml.read(path, kinds="labels")) == []
     data = gml.read(path, numeric="age")
     assert numbers_of(data) == ["age"]
     np.testing.assert_array_equal(data.columns[0], [20.5, 41, 33, 70])
@@ -116,8 +116,8 @@ def test_parquet_holds_labels_unless_said(tmp_path):
 
     path = tmp_path / "d.parquet"
     pq.write_table(pa.table({"x": [1.5, 2.5], "y": ["a", "b"], "z": [1, 2]}), path)
-    assert numbers_of(gml.read(path)) == []
-    data = gml.read(path, numeric="x")
+    assert numbers_of(gml.read(path, kinds="labels")) == []
+    data = gml.read(path, kinds="labels", numeric="x")
     assert numbers_of(data) == ["x"]
     assert data.variables[2].levels == ("1", "2")
 
@@ -145,7 +145,9 @@ def test_a_profile_keeps_types(path):
 
 def test_tables_of_numbers_are_refused_by_name(path):
     counter = gml.MemoryCounter(gml.read(path, numeric=["age", "pay"]))
-    with pytest.raises(UsageError, match=r"columns 'age', 'pay' have numbers.*`numeric`.*`cut`"):
+    with pytest.raises(
+        DataError, match=r"columns 'age', 'pay' are numeric; .*`bins=4`.*`kinds='labels'`"
+    ):
         list(counter.tables([gml.TableSet((0, 1, 2))]))
-    with pytest.raises(UsageError, match="column 'age' has numbers"):
+    with pytest.raises(DataError, match="column 'age' is numeric"):
         gml.count_sets(gml.MemoryCounter(gml.read(path, numeric="age")), [("sex",)])

@@ -109,7 +109,7 @@ def test_levels_that_say_little_earn_a_warning(frame):
         open_data(frame.assign(C="x"))
     many = pd.DataFrame({"A": range(60), "B": [0, 1] * 30})
     with pytest.warns(GmlWarning, match=r"too many values for 60 rows .*'A' \(60\); .* `bins`"):
-        open_data(many)
+        open_data(many, kinds="labels")
 
 
 def test_a_graph_declares_levels(frame):

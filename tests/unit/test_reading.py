@@ -22,12 +22,12 @@ from gml.errors import DataError, GmlWarning, UsageError
 
 @pytest.fixture
 def table(tmp_path):
-    """Write bytes or text to a file and read it."""
+    """Write bytes or text to a file and read it, with all columns categorical."""
 
-    def read(content, name="t.csv", **options):
+    def read(content, name="t.csv", *, kinds="labels", **options):
         path = tmp_path / name
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return gml.read(path, **options)
+        return gml.read(path, kinds=kinds, **options)
 
     return read
 
@@ -391,15 +391,15 @@ def test_bad_schemas(content):
 def test_numeric_reading(tmp_path):
     path = tmp_path / "n.csv"
     path.write_text("A,B\n1.5,2\n NA,3\n-1e3,.5\n")
-    data = read_dataset(path, ReadOptions(missing="available", undeclared="numbers"))
+    data = read_dataset(path, ReadOptions(missing="available", kinds="numbers"))
     assert data.variables[0].is_continuous
     np.testing.assert_array_equal(data.columns[0], [1.5, np.nan, -1000.0])
     path.write_text("A,B\n1.5,2\nx,3\n")
     with pytest.raises(DataError, match="line 3: column 'A': 'x' is not a number"):
-        read_dataset(path, ReadOptions(undeclared="numbers"))
+        read_dataset(path, ReadOptions(kinds="numbers"))
     path.write_text('A,B\n"1,5",2\n')
     with pytest.raises(DataError, match="`decimal=','`"):
-        read_dataset(path, ReadOptions(undeclared="numbers"))
+        read_dataset(path, ReadOptions(kinds="numbers"))
 
 
 def test_parquet(tmp_path):
@@ -417,7 +417,7 @@ def test_parquet(tmp_path):
     )
     path = tmp_path / "t.parquet"
     pq.write_table(content, path, row_group_size=2)
-    data = gml.read(path, missing="available")
+    data = gml.read(path, missing="available", kinds="labels")
     assert labels(data) == ["x", "y", None, None]
     assert data.variables[1].levels == ("1", "2", "10")
     assert data.variables[2].levels == ("0.5", "1.5", "2.5")
@@ -435,7 +435,7 @@ def test_parquet(tmp_path):
     pq.write_table(numbers, path)
     assert np.bincount(gml.read(path, bins=4).columns[0]).tolist() == [25_000] * 4
     with pytest.raises(DataError, match="like an identifier"):
-        gml.read(path)
+        gml.read(path, kinds="labels")
 
 
 def test_frames(tmp_path):

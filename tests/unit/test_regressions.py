@@ -412,12 +412,12 @@ def test_parquet_numbers_and_missing_tokens(tmp_path):
     from gml.data.reading import read_dataset
 
     path = parquet(tmp_path, pa.table({"x": [1.5, -999.0, 2.0, None]}))
-    options = ReadOptions(na=("-999.0",), missing="available", undeclared="numbers")
+    options = ReadOptions(na=("-999.0",), missing="available", kinds="numbers")
     column = read_dataset(path, options).columns[0]
     np.testing.assert_array_equal(column, [1.5, np.nan, 2.0, np.nan])
     path = parquet(tmp_path, pa.table({"x": [1.5, math.inf]}))
     with pytest.raises(DataError, match="'inf' is not a number"):
-        read_dataset(path, ReadOptions(undeclared="numbers"))
+        read_dataset(path, ReadOptions(kinds="numbers"))
 
 
 def test_parquet_categories_that_nobody_has(tmp_path):

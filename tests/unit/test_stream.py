@@ -14,7 +14,7 @@ from gml.data.block_file import BlockFile
 from gml.data.column_coding import NumberCounts
 from gml.data.column_tally import ColumnTally
 from gml.data.held_pieces import HeldPieces
-from gml.data.options import reading_options
+from gml.data.options import ReadOptions, reading_options
 from gml.data.row_groups import equal_cells, multiplicities
 from gml.data.row_multiplicities import SomeRows, row_multiplicities
 from gml.errors import CannotAnswer, UsageError
@@ -276,13 +276,13 @@ def test_multiplicities_in_partitions(tmp_path, limit, weighted):
 
 
 def test_a_tally_survives_a_file(tmp_path):
-    tally = ColumnTally("x", labels_count=True, numbers_count=True)
+    tally = ColumnTally("x", ReadOptions(bins=2))
     codes = np.array([0, 1, 255, 1], dtype=np.uint8)
     tally.see(CsvColumn(CODES8, ["7", "8"], codes), np.array([1, 2, 3, 0]), None)
     numbers = np.array([1.5, np.nan, 7.0, 7.0])
     tally.see(CsvColumn(NUMBERS, ["7", "8"], numbers), np.array([1, 1, 1, 4]), None)
     file = BlockFile(tmp_path)
-    again = ColumnTally("x", labels_count=True, numbers_count=True)
+    again = ColumnTally("x", ReadOptions(bins=2))
     again.restore(tally.state(file), file)
     for found in (tally, again):
         values, counts = found.numbers(".")

@@ -1,0 +1,59 @@
+"""What the command line says about kinds of columns."""
+
+from __future__ import annotations
+
+import json
+
+
+def table(tmp_path):
+    rows = "".join(f"{20 + k % 40},{'pq'[k % 2]}\n" for k in range(80))
+    (tmp_path / "t.csv").write_text(f"age,sex\n{rows}")
+    return "t.csv"
+
+
+def said(found):
+    return found.stderr.decode().splitlines()
+
+
+def test_one_line_names_the_columns_that_the_rule_took(gml, tmp_path):
+    assert said(gml("hc", table(tmp_path)))[0] == (
+        "gml: 1 column is numeric by its values: 'age' (80 numbers from 20 to 59); --kinds labels "
+        "takes values for categories"
+    )
+    for way_back in (["--kinds", "labels"], ["--numeric", "age"], ["--labels", "age"]):
+        found = gml("hc", "t.csv", *way_back)
+        assert found.returncode == 0
+        assert not any("by its values" in line for line in said(found))
+
+
+def test_methods_for_categorical_columns_name_the_ways_out(gml, tmp_path):
+    path = table(tmp_path)
+    (tmp_path / "g.dot").write_text("digraph { sex -> age }")
+    for command in (
+        ["pc", path, "--test", "g"],
+        ["hc", path, "--score", "bdeu"],
+        ["mrf", path],
+        ["score", path, "g.dot", "--score", "k2"],
+    ):
+        found = gml(*command)
+        assert found.returncode == 3, command
+        last = said(found)[-1]
+        assert "categorical columns, and column 'age' is numeric" in last
+        assert "--bins 4" in last and "--kinds labels" in last
+        assert gml(*command, "--kinds", "labels", "--max-levels", "40").returncode == 0
+        assert gml(*command, "--bins", "4").returncode == 0
+
+
+def test_a_family_of_scores_takes_the_form_of_the_columns(gml, tmp_path):
+    path = table(tmp_path)
+    (tmp_path / "g.dot").write_text("digraph { sex -> age }")
+    as_labels = ["--kinds", "labels", "--max-levels", "40"]
+    for family in ("loglik", "aic", "bic"):
+        scored = ["score", path, "g.dot", "--score", family, "-f", "json"]
+        found = gml(*scored)
+        assert [*json.loads(found.stdout)["graphs"][0]["scores"]] == [f"{family}-dg"]
+        assert any(f"the score is {family}-dg" in line for line in said(found))
+        plain = gml(*scored, *as_labels)
+        assert [*json.loads(plain.stdout)["graphs"][0]["scores"]] == [family]
+        learned = json.loads(gml("hc", path, "--score", family, "-f", "json").stdout)
+        assert learned["graph"]["learning"]["settings"]["score"] == f"{family}-dg"
