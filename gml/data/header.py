@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, islice
 from typing import NamedTuple
 
 from gml.data.not_tables import looks_binary, refuse_graph
-from gml.errors import DataError, parameter, quote
+from gml.errors import DataError, counted, listing, parameter, quote
 from gml.kernel.layout import BLOCK_BYTES
 from gml.kernel.layout import Source as BytesIn
+from gml.kernel.number import number_of
 from gml.progress import reporter
 
 _BOM = b"\xef\xbb\xbf"
@@ -19,6 +21,10 @@ _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 _MAX_HEADER = 1 << 24
 _MAX_NAME = 1 << 20
 _MAX_COLUMNS = 1_000_000
+_EXCEL_LINE = re.compile(r"sep=([,;\t|])[,;\t| ]*", re.IGNORECASE)
+_TWO_COLUMNS = 2
+# How far a header is looked for below titles.
+_MOST_TITLES, _LOOKED_AT = 20, 1 << 16
 
 
 class Header(NamedTuple):
@@ -64,7 +70,9 @@ def read_header(
         if found is not None:
             record, consumed, lines = found
             names = [_decode(field.encode("latin-1"), name, bytes(data)) for field in record]
+            _refuse_delimiter_line(names, delimiter, name)
             _look_for_delimiter(names, delimiter, delimiter_given, name)
+            _refuse_title(names, bytes(data[consumed:]), lines + 1, delimiter, name)
             return Header(names, bytes(data[consumed:]), lines + 1)
         if len(data) > _MAX_HEADER:
             raise DataError(f"{name}: line 1: the header is longer than {_MAX_HEADER >> 20} MiB")
@@ -117,6 +125,39 @@ def _decode(field: bytes, name: str, start: bytes) -> str:
             f"{name}: line 1: byte 0x{byte:02x} in the header is not UTF-8; "
             f"try {parameter('encoding', 'cp1252')} or latin-1"
         ) from None
+
+
+def _refuse_delimiter_line(names: list[str], delimiter: str, where: str) -> None:
+    """Refuse the line by which Excel is told the delimiter, which is no header."""
+    found = _EXCEL_LINE.fullmatch(delimiter.join(names))
+    if found is not None:
+        option = "tab" if found[1] == "\t" else found[1]
+        raise DataError(
+            f"{where}: line 1: {quote(found[0].rstrip(delimiter))} tells Excel the delimiter and is "
+            f"no header; take the line out (tail -n +2) and say {parameter('delimiter', option)}"
+        )
+
+
+def _refuse_title(
+    names: list[str], rest: bytes, next_line: int, delimiter: str, where: str
+) -> None:
+    """Refuse rows of titles above the header, if the header is found below them."""
+    named = [name for name in names if name.strip()]
+    if len(named) > 1 or len(names) == _TWO_COLUMNS:
+        # A table that pandas writes has an index without a name.
+        return
+    reader = csv.reader(
+        io.StringIO(rest[:_LOOKED_AT].decode("utf-8", "replace")), delimiter=delimiter
+    )
+    for row in islice(reader, _MOST_TITLES):
+        names_columns = all(field.strip() and number_of(field, ".") is None for field in row)
+        if len(row) > 1 and len(row) >= len(names) and names_columns:
+            line = next_line + reader.line_num - 1
+            raise DataError(
+                f"{where}: line 1 has {counted(len(named), 'name')}, and line {line} "
+                f"{counted(len(row), 'field')}: {listing(row)}; if that is the header, take out "
+                f"the {'line' if line == 2 else 'lines'} above it (tail -n +{line})"
+            )
 
 
 def _look_for_delimiter(names: list[str], delimiter: str, given: bool, where: str) -> None:

@@ -43,7 +43,13 @@ def refuse_identifiers(
     numbers = {j: _begins_with_numbers(columns[j], options) for j in found}
     said = [_like(what, [names[j] for j in refused[what]], options) for what in sorted(refused)]
     them = "it" if len(found) == 1 else "them"
-    ways = [f"leave {them} out ({_naming('exclude', found, names)})"]
+    written: dict[str, list[str]] = {}
+    for j in found:
+        kind = kinds.get(names[j])
+        if kind is not None and kind.written is not None:
+            written.setdefault(kind.written, []).append(names[j])
+    ways = [f"for numbers in {listing(columns)} {how}" for how, columns in written.items()]
+    ways += [f"leave {them} out ({_naming('exclude', found, names)})"]
     many = refused.get("", [])
     if any(numbers[j] for j in many):
         if options.bins is None:

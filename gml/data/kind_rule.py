@@ -32,6 +32,7 @@ from gml.data.column_facts import (
     is_date,
 )
 from gml.data.dataset import missing_code, missing_mask
+from gml.data.problems import how_numbers_are_written
 from gml.kernel.layout import NUMBERS, OVERFLOW, CsvColumn
 from gml.kernel.number import plain_number_of
 
@@ -62,6 +63,8 @@ class SettledKind(NamedTuple):
     """Whether the numbers are whole, of five digits or more, and hardly ever repeat."""
     words: tuple[str, ...] = ()
     """The values that are no numbers, if they are few among numbers."""
+    written: str | None = None
+    """What to do about values that would be numbers, were they written in another way."""
     word_cells: int = 0
 
 
@@ -238,7 +241,11 @@ class ColumnSeen:
         """Apply the rule, given what a column was read as, and its labels."""
         if kind == OVERFLOW:
             words = tuple(text for text in labels if plain_number_of(text, self.decimal) is None)
-            return SettledKind(False, words=words if _are_few(words, labels) else ())
+            return SettledKind(
+                False,
+                words=words if _are_few(words, labels) else (),
+                written=how_numbers_are_written(labels, self.decimal),
+            )
         if kind == NUMBERS:
             seen = self._with_numbers_of(labels)
             return self._numeric(seen, not seen.may_be_on_a_scale)
@@ -270,6 +277,7 @@ class ColumnSeen:
             present=self.labelled,
             words=tuple(sorted(words)),
             word_cells=self.word_cells,
+            written=how_numbers_are_written(labels, self.decimal),
         )
 
     def _numeric(self, seen: NumbersSeen, is_numeric: bool) -> SettledKind:

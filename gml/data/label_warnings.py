@@ -28,8 +28,17 @@ def tell_kinds(kinds: Mapping[str, SettledKind]) -> None:
             f"{len(numeric)} {are} numeric by {'its' if len(numeric) == 1 else 'their'} values: "
             f"{_shortened(numeric)}; {parameter('kinds', 'labels')} takes values for categories"
         )
+    written: dict[str, list[str]] = {}
     for name, kind in kinds.items():
-        if kind.words:
+        if kind.written is not None:
+            written.setdefault(kind.written, []).append(quote(name))
+    for how, names in written.items():
+        are = "column is" if len(names) == 1 else "columns are"
+        reporter().warn(
+            f"{len(names)} {are} categorical that would be numeric: {_shortened(names)}; {how}"
+        )
+    for name, kind in kinds.items():
+        if kind.words and kind.written is None:
             few = f"{kind.word_cells} of {kind.present}: {', '.join(kind.words[:_SHOWN])}"
             tokens = " ".join(parameter("na", word) for word in kind.words[:_SHOWN])
             reporter().warn(

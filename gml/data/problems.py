@@ -139,6 +139,35 @@ def hint_among(text: str, levels: Sequence[str], decimal: str) -> str | None:
     return f"; {tokens} {'makes it' if len(words) == 1 else 'make them'} missing"
 
 
+_THOUSANDS = {
+    mark: re.compile(rf" *[+-]?[1-9]\d{{0,2}}(?:{re.escape(mark)}\d{{3}})+ *") for mark in ",."
+}
+
+
+def how_numbers_are_written(texts: Sequence[str], decimal: str) -> str | None:
+    """Say how texts would be numbers that are none with the decimal mark in force.
+
+    Examples
+    --------
+    >>> how_numbers_are_written(["1,0082", "7", "12,5"], ".")
+    "say `decimal=','`, as they have a decimal comma"
+    >>> how_numbers_are_written(["1,082", "7", "12,500"], ".")
+    "write thousands without ','"
+    >>> how_numbers_are_written(["1,0082", "x"], ".") is None
+    True
+    """
+    other = "," if decimal == "." else "."
+    marked = [text for text in texts if number_of(text, decimal) is None]
+    if not marked or not all(other in text for text in marked):
+        return None
+    if all(_THOUSANDS[other].fullmatch(text) for text in marked):
+        return f"write thousands without {other!r}"
+    if any(number_of(text, other) is None for text in marked):
+        return None
+    name = "comma" if other == "," else "point"
+    return f"say {parameter('decimal', other)}, as they have a decimal {name}"
+
+
 GIVE_WEIGHTS = (
     f"give 0 for a row that does not count, or {parameter('missing', 'drop')} where that is taken"
 )
