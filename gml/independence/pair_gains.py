@@ -1,26 +1,26 @@
-"""What two columns tell of one another where one at least holds numbers: gains in likelihood.
+"""What two columns tell of one another where one at least is numeric: gains in log-likelihood.
 
-The gain is what the maximised log-likelihood per row of both columns together exceeds that of each
-alone by, in nats, and `df` the parameters that it takes. With ML variances, whose divisor is n:
+A gain is what the maximised log-likelihood of both columns together exceeds that of each alone by,
+in nats per row, and `df` the number of parameters that it takes. Variances have the divisor n:
 
-- Two columns of numbers are normal: −½ ln(1 − r²), df 1.
-- Numbers given labels with r levels are normal about the mean of each level, and have either one
-  variance, ½ (ln s² − ln s²_within), df r − 1, or one of their own in each level,
+- Two numeric columns are jointly normal: −½ ln(1 − r²), df 1.
+- Given a categorical column with r levels, a numeric one is normal about the mean of each level,
+  either with one variance, ½ (ln s² − ln s²_within), df r − 1, or with a variance in each level,
   ½ (ln s² − Σ pₖ ln sₖ²), df 2(r − 1) (Lauritzen & Wermuth 1989, Ann. Stat. 17:31; Edwards, de
-  Abreu & Labouriau 2010, BMC Bioinformatics 11:18). The latter needs three rows and some variance
-  in every level. The better by BIC is taken, of equal ones the former.
+  Abreu & Labouriau 2010, BMC Bioinformatics 11:18). The latter needs three rows that differ in
+  every level. The better by BIC is taken, and of equal ones the former.
 
-Given a column of labels C, the rows of each of its levels have parameters of their own, so that
-log-likelihoods add up over the levels c: the gain is Σ p_c times the gain among the rows of c, as
-I(x; y | C) is of tables, and df is as many times as large as C has levels with rows. Which form of
-variances is taken is decided once for all levels. Levels count where they occur in some row.
+Given a class C, the rows of each of its levels c have parameters of their own. Log-likelihoods then
+add up over the levels, and so does the gain: Σ p_c times the gain among the rows of c alone, as
+I(x; y | C) is of tables. Its df is that of one level times the levels of C. Which form of variances
+is taken is decided for all levels of C together. Only levels that occur in some row count.
 
-Where nothing is left of a variance, in all levels of C, one column determines the other, and the
+Where nothing is left of a variance, in any level of C, one column determines the other, and the
 gain is infinite. There is no gain where rows are fewer than coefficients, the intercept counted,
-and two more (`gml.counts.residuals`), or where nothing is left in some levels of C alone, which
-chance does in few rows.
+and two more, as for the regressions of `gml.counts.residuals`, or where nothing is left in some
+levels of C but not in others, which chance does in few rows.
 
-Sums are exact, and each logarithm is that of a ratio rounded once.
+Sums are exact, and each logarithm is that of a ratio that is rounded once.
 """
 
 from __future__ import annotations
@@ -61,16 +61,16 @@ def bic_weights(
     return weights
 
 
-class NumberEvidence:
-    """Gains of pairs of columns, of which one at least holds numbers, over the same rows.
+class NumericGains:
+    """The gains of pairs of columns, of which one at least is numeric, all over the same rows.
 
     Examples
     --------
     >>> import gml
     >>> rows = gml.read("sample_data/flats.csv", numeric=["size", "rent", "heating"])
-    >>> found = NumberEvidence(gml.MemoryCounter(rows)).of([(0, 2), (0, 4)])
+    >>> found = NumericGains(gml.MemoryCounter(rows)).of([(0, 3), (3, 4), (4, 5)])
     >>> found.mi.round(3).tolist(), found.df.tolist()
-    ([0.043, 0.546], [2, 1])
+    ([0.287, 0.02, 0.0], [4, 1, 1])
     """
 
     def __init__(self, counter: Counter, given: tuple[int, ...] = ()) -> None:
@@ -79,20 +79,16 @@ class NumberEvidence:
         self._is_number = [variable.is_continuous for variable in counter.variables]
         numbers = [j for j in counter.order.positions.tolist() if self._is_number[j]]
         self._place = {j: k for k, j in enumerate(numbers)}
-        whole = counter.moments(numbers)
+        questions = [Question(tuple(numbers), some) for some in ((), given)[: 1 + bool(given)]]
+        whole, *within = counter.many_moments(questions)
+        assert isinstance(whole, Moments)
         self._n = whole.n
         self._varies = {j: whole.cross[k][k] > 0 for j, k in self._place.items()}
-        self._parts = [_Part(whole, "")]
-        if given:
-            found = counter.moments(numbers, given)
-            codes = [tuple(config) for config in found.configs.tolist()]
-            self._parts = [
-                _Part(moments, self._where(code))
-                for moments, code in zip(found.moments, codes, strict=True)
-            ]
-            self._codes = codes
-        else:
-            self._codes = [()]
+        self._parts = {(): _Part(whole, "")}
+        for found in within:
+            assert isinstance(found, StratifiedMoments)
+            by_code = zip(map(tuple, found.configs.tolist()), found.moments, strict=True)
+            self._parts = {code: _Part(part, self._where(code)) for code, part in by_code}
 
     def of(self, pairs: Sequence[tuple[int, int]]) -> PairGains:
         """Return the gains of pairs, the columns of each in any order."""
@@ -106,7 +102,9 @@ class NumberEvidence:
                 asked.append((k, y, Question((y,), (*self._given, x))))
             elif self._varies[x]:
                 found[k] = self._of_numbers(self._place[x], self._place[y])
-        answers = self._counter.many_moments([question for _, _, question in asked])
+        # Without a question there is nothing to read rows for.
+        questions = [question for _, _, question in asked]
+        answers = self._counter.many_moments(questions) if questions else []
         for (k, y, _), answer in zip(asked, answers, strict=True):
             assert isinstance(answer, StratifiedMoments)
             found[k] = self._of_levels(self._place[y], answer)
@@ -120,7 +118,7 @@ class NumberEvidence:
     def _of_numbers(self, x: int, y: int) -> _Gain:
         check_stopped()
         total = _Total(self._n, len(self._parts))
-        for part in self._parts:
+        for part in self._parts.values():
             cross = part.moments.cross
             xx, xy, yy = cross[x][x], cross[x][y], cross[y][y]
             lacks = part.lacks(2, xx and yy)
@@ -130,14 +128,14 @@ class NumberEvidence:
         return total.gain(len(self._parts))
 
     def _of_levels(self, y: int, found: StratifiedMoments) -> _Gain:
-        """The gain of numbers given labels, whose levels have these moments."""
+        """The gain of a numeric column whose moments in the levels of another are these."""
         check_stopped()
         seen = len(set(found.configs[:, -1].tolist()))
         if seen < 2:
             return _NOTHING
         one, own = (_Total(self._n, len(self._parts)) for _ in range(2))
         has_own = True
-        for part, levels in zip(self._parts, self._levels_of(found), strict=True):
+        for part, levels in self._levels_of(found):
             whole = part.moments
             lacks = part.lacks(len(levels), whole.cross[y][y])
             if lacks:
@@ -167,12 +165,13 @@ class NumberEvidence:
         )
         return by_level if weights[1] > weights[0] else common
 
-    def _levels_of(self, found: StratifiedMoments) -> Iterator[list[Moments]]:
-        """The moments of the levels, for each part of the rows."""
-        by_code: dict[tuple[int, ...], list[Moments]] = {code: [] for code in self._codes}
+    def _levels_of(self, found: StratifiedMoments) -> Iterator[tuple[_Part, list[Moments]]]:
+        """The moments of the levels of a column, for each part of the rows."""
+        levels: dict[tuple[int, ...], list[Moments]] = {code: [] for code in self._parts}
         for config, moments in zip(found.configs.tolist(), found.moments, strict=True):
-            by_code[tuple(config[:-1])].append(moments)
-        yield from by_code.values()
+            levels[tuple(config[:-1])].append(moments)
+        for code, part in self._parts.items():
+            yield part, levels[code]
 
     def _where(self, codes: Sequence[int]) -> str:
         levels = (
@@ -193,7 +192,7 @@ _NOTHING = _Gain()
 
 
 class _Part(NamedTuple):
-    """The moments of all numbers among the rows of a level of C, or among all rows."""
+    """The moments of all numeric columns among the rows of a level of C, or among all rows."""
 
     moments: Moments
     where: str

@@ -9,18 +9,21 @@ ones only; df counts the levels seen, as the tests do. `prune="g"` keeps only pa
 calls dependent. Miller–Madow corrects each entropy by (K−1)/2n, K the cells seen, hence I by
 −(K_xy − K_x − K_y + 1)/2n.
 
-With columns of numbers, I is the gain of a pair (`gml.independence.pair_gains`): that of normal
-columns, of normal ones about the mean of each level, or of tables, and within the levels of the
-class for TAN. As such gains differ in degrees of freedom, all edges are ranked by the penalised
-weights of `prune="bic"`, whatever is pruned; `mi`, `df` and `weight` of an edge are the gain, its
-degrees of freedom, and what it was ranked by. A conditional Gaussian density has no arrow from a
-number to labels, so that no path between two columns of labels may run through numbers alone
-(Edwards, de Abreu & Labouriau 2010, BMC Bioinformatics 11:18). The optimum under this constraint is
-that of Kruskal among the labels, then among the numbers and one node for all labels, where a
-number is joined to the label of which it has most (both at once: these edges are those of a forest
-over the labels, and of one over numbers and that node, which have nothing in common). Arrows run
-away from labels. Gains that are infinite, where one column determines the other, come first; pairs
-without a gain, as rows do not suffice, are no edges.
+With numeric columns, I is the gain of a pair in log-likelihood (`gml.independence.pair_gains`):
+that of normal columns, of columns that are normal in each level, or of tables; for TAN, within the
+levels of the class. As these gains differ in degrees of freedom, edges are then ranked by the
+penalised weights of `prune="bic"`, whatever is pruned. An edge carries the gain (`mi`), its degrees
+of freedom (`df`) and what it was ranked by (`weight`); between a categorical and a numeric column
+also whether `variances` are "equal" or "by level". `prune="g"` compares 2n·gain with χ².
+
+A conditional Gaussian density has no arrow from a numeric column to a categorical one, so that no
+path between two categorical columns may run through numeric ones only (Edwards, de Abreu &
+Labouriau 2010, BMC Bioinformatics 11:18). The best tree under this constraint is found by Kruskal
+among the categorical columns, then among the numeric ones and one node that stands for all
+categorical columns, to which a numeric one is joined by its best edge to any of these. Both are one
+spanning forest here, over disjoint sets of nodes. Arrows run away from a categorical column where a
+tree has one. Infinite gains, where one column determines the other, come first. Pairs that rows do
+not suffice to weigh are not joined, and named in a warning.
 
 Weights are compared as n·I rounded to 2⁻²⁰ nats; ties go to the pair of names that comes first in
 code point order. A column in which only one level or number occurs stays isolated.
@@ -53,7 +56,7 @@ from gml.graph.graph import Graph, require_marks
 from gml.graph.spanning import direct_away, spanning_forest
 from gml.independence.contingency import full_df
 from gml.independence.mutual_information import information
-from gml.independence.pair_gains import NumberEvidence, bic_weights
+from gml.independence.pair_gains import NumericGains, bic_weights
 from gml.progress import reporter
 from gml.scores.base import rounded
 
@@ -70,7 +73,7 @@ _LARGEST = 1e300
 class ChowLiuResult:
     """The tree or forest, its total mutual information in nats, and the number of pairs weighed.
 
-    The total is infinite where a column of numbers is determined by its neighbour.
+    The total is infinite where a numeric column is determined by its neighbour.
     """
 
     graph: Graph
@@ -96,16 +99,16 @@ def chow_liu(
     counter
         The engine over the data.
     root
-        Direct the tree away from this variable; by default the first name in code point order, or
-        the first of the columns of labels in a tree that has some.
+        Direct the tree away from this variable; by default from the first name in code point order,
+        that of a categorical column where a tree has one.
     directed
         Whether to direct the tree at all.
     estimator
-        Estimator of the mutual information: `ml`, or for labels alone `miller-madow`.
+        Estimator of the mutual information: `ml`, or `miller-madow` for categorical columns.
     prune
         `none` for a tree; `bic` or `g` (at `alpha`, with the degrees of freedom `df`) for a forest.
     class_variable
-        Learn a tree-augmented naive Bayes model around this variable, which has labels.
+        Learn a tree-augmented naive Bayes model around this categorical variable.
 
     Examples
     --------
@@ -133,7 +136,7 @@ def chow_liu(
     # Refused now rather than after all pairs have been weighed.
     require_marks(len(names))
     given = () if class_variable is None else (names.index(class_variable),)
-    _require_labels(counter, given, estimator)
+    _require_categorical(counter, given, estimator)
     attributes = [j for j in counter.order.positions.tolist() if j not in given]
     weighing = _Weighing(counter, given, estimator, prune, alpha, df)
     tree = _best_tree(weighing, attributes)
@@ -159,22 +162,22 @@ def chow_liu(
     return ChowLiuResult(graph, math.fsum(edge["mi"] for _, _, edge in edges), n_pairs)
 
 
-def _require_labels(counter: Counter, given: tuple[int, ...], estimator: str) -> None:
-    """Refuse a class that has numbers, and an estimator for tables where columns have some."""
+def _require_categorical(counter: Counter, given: tuple[int, ...], estimator: str) -> None:
+    """Refuse a numeric class, and an estimator for tables where columns are numeric."""
     require_one_of("estimator", estimator, ESTIMATORS)
+    numeric = sorted(variable.name for variable in counter.variables if variable.is_continuous)
     cut = f"{parameter('bins')} or {parameter('cut')}"
-    for variable in (counter.variables[j] for j in given):
-        if variable.is_continuous:
+    for name in (counter.variables[j].name for j in given):
+        if name in numeric:
             raise UsageError(
-                f"the class must have labels, and {quote(variable.name)} has numbers; take it out "
-                f"of {parameter('numeric')}, or cut it by {cut}"
+                f"the class must be categorical, and {quote(name)} is numeric; take it out of "
+                f"{parameter('numeric')}, or cut it by {cut}"
             )
-    numbers = sorted(variable.name for variable in counter.variables if variable.is_continuous)
-    if numbers and estimator != "ml":
+    if numeric and estimator != "ml":
         raise UsageError(
-            f"{parameter('estimator', estimator)} is for labels, and {listing(numbers)} "
-            f"{agreeing(len(numbers), 'has', 'have')} numbers; use {parameter('estimator', 'ml')}, "
-            f"or cut them by {cut}"
+            f"{parameter('estimator', estimator)} is for categorical columns, and "
+            f"{listing(numeric)} {agreeing(len(numeric), 'is', 'are')} numeric; use "
+            f"{parameter('estimator', 'ml')}, or cut them by {cut}"
         )
 
 
@@ -212,14 +215,14 @@ class _Weighing:
         self.counter = counter
         self.is_number = np.array([v.is_continuous for v in counter.variables], dtype=bool)
         self.lacking: list[tuple[str, str, str]] = []
-        """Names of pairs that rows do not suffice to weigh, and what they lack."""
+        """The names of pairs that rows do not suffice to weigh, and what they lack."""
         self._given = given
         self._estimator = estimator
         self._prune = prune
         self._alpha = alpha
         self._df = df
         self._has_numbers = bool(self.is_number.any())
-        self._evidence = NumberEvidence(counter, given) if self._has_numbers else None
+        self._gains = NumericGains(counter, given) if self._has_numbers else None
 
     def of(self, x: NDArray[np.int32], y: NDArray[np.int32]) -> _Weights:
         """Weigh pairs of columns."""
@@ -253,8 +256,8 @@ class _Weighing:
         return self._weights(mi, full_df(found), np.zeros(len(mi), dtype=bool), usable)
 
     def _of_numbers(self, x: NDArray[np.int32], y: NDArray[np.int32]) -> _Weights:
-        assert self._evidence is not None
-        found = self._evidence.of(list(zip(x.tolist(), y.tolist(), strict=True)))
+        assert self._gains is not None
+        found = self._gains.of(list(zip(x.tolist(), y.tolist(), strict=True)))
         for k, lacks in enumerate(found.lacks):
             if lacks is not None:
                 one, other = sorted(self.counter.variables[j[k]].name for j in (x, y))
@@ -311,7 +314,7 @@ def _best_tree(weighing: _Weighing, nodes: Sequence[int]) -> dict[tuple[int, int
         found = found.at(found.usable)
         if kept is not None:
             found = kept.and_those(found)
-        # To a number, all labels are one node.
+        # To a numeric column, all categorical ones are one node.
         mixed = is_number[x] != is_number[y]
         a, b = (np.where(mixed & ~is_number[one], len(nodes), one) for one in (x, y))
         keys = rounded(found.weight * weighing.counter.n)
@@ -325,20 +328,20 @@ def _best_tree(weighing: _Weighing, nodes: Sequence[int]) -> dict[tuple[int, int
 def _directed(
     counter: Counter, nodes: Sequence[int], pairs: list[tuple[int, int]], root: int | None
 ) -> list[tuple[int, int]]:
-    """Direct edges away from the root; of each other tree, from its first labels, or numbers."""
-    is_number = [variable.is_continuous for variable in counter.variables]
+    """Direct edges away from the root, in other trees from the first column by kind and name."""
+    is_numeric = [variable.is_continuous for variable in counter.variables]
     # Nodes are in order of their names.
-    roots = sorted(nodes, key=lambda j: is_number[j])
+    roots = sorted(nodes, key=lambda j: is_numeric[j])
     if root is not None:
         roots.insert(0, root)
-    directed = direct_away(len(is_number), pairs, roots)
-    labels = [counter.variables[b].name for a, b in directed if is_number[a] and not is_number[b]]
-    if labels:
-        raise UsageError(
-            f"the root {quote(counter.variables[roots[0]].name)} has numbers, and its tree has "
-            "labels, at which numbers cannot point in a conditional Gaussian network; choose a "
-            f"root with labels, such as {quote(labels[0])}, or {parameter('undirected')}"
-        )
+    directed = direct_away(len(is_numeric), pairs, roots)
+    for a, b in directed:
+        if is_numeric[a] and not is_numeric[b]:
+            raise UsageError(
+                f"the root {quote(counter.variables[roots[0]].name)} is numeric, and its tree has "
+                "categorical columns, to which a conditional Gaussian network has no arrow from a "
+                f"numeric one; choose {parameter('root', counter.variables[b].name)}"
+            )
     return directed
 
 
@@ -354,7 +357,7 @@ def _information(found: TableStatistics, estimator: str) -> NDArray[np.float64]:
 def _star(
     weighing: _Weighing, centre: int, nodes: Sequence[int]
 ) -> list[tuple[int, int, dict[str, Any]]]:
-    """The edges from the class to all other columns that vary."""
+    """The edges from the class to the other columns that vary."""
     others = np.array(nodes, dtype=np.int32)
     found = weighing.of(np.full(len(others), centre, dtype=np.int32), others)
     return [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -33,22 +34,28 @@ def chowliu(
 ) -> ChowLiuResult:
     """Learn the maximum-likelihood tree (Chow & Liu 1968), a forest or a TAN model.
 
+    Columns may be categorical, numeric or both; `gml.learners.chowliu` says how pairs of them are
+    weighed. A numeric column has no arrow to a categorical one, so that `gml.fit` makes a
+    conditional Gaussian network of the graph.
+
     Parameters
     ----------
     data
         A path, a DataFrame, a Dataset or a Counter.
     root
-        Direct the tree away from this column; by default the first by name.
+        Direct the tree away from this column; by default the first by name, in a tree with
+        categorical columns the first of these.
     undirected
         Do not direct the tree.
     estimator
-        Estimator of the mutual information: `ml` or `miller-madow`.
+        Estimator of the mutual information: `ml`, or `miller-madow` for categorical columns.
     prune
-        `bic` or `g` for a forest: edges that pay by BIC, or that the G test calls dependent.
+        `bic` or `g` for a forest: edges that pay by BIC, or that the G test, or that of the
+        likelihood ratio where a column is numeric, calls dependent.
     alpha, df
         Level and degrees of freedom (`full` or `adjusted`) of `prune="g"`.
     class_
-        Learn a tree-augmented naive Bayes model for this column.
+        Learn a tree-augmented naive Bayes model for this categorical column.
     threads
         Threads; all cores by default.
     asked
@@ -61,6 +68,9 @@ def chowliu(
     >>> import gml
     >>> gml.chowliu("sample_data/asia.csv", prune="bic").graph.n_edges
     6
+    >>> tree = gml.chowliu("sample_data/flats.csv", numeric=["size", "rent", "heating"]).graph
+    >>> [tree.names[parent] for parent in tree.parents(tree.names.index("rent"))]
+    ['district']
     """
     if prune != "g":
         for name, value in (("alpha", alpha), ("df", df)):
@@ -89,7 +99,7 @@ def chowliu(
         options=asked or {},
         rows=counter.n,
         pairs=result.n_pairs,
-        total_mi=result.total_mi,
+        total_mi=result.total_mi if math.isfinite(result.total_mi) else None,
         data=counter.digest,
     )
     return described(result, counter, learning)
