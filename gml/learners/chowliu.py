@@ -152,6 +152,8 @@ def chow_liu(
         n_pairs += len(attributes)
         lacking += around.lacking
     _warn_of_lacking(lacking)
+    boundless = [sorted((names[a], names[b])) for a, b, e in edges if math.isinf(e["mi"])]
+    _warn_of_infinite(sorted(boundless))
     type_ = "-->" if directed else "---"
     graph = Graph.from_edges(
         names,
@@ -375,4 +377,15 @@ def _warn_of_lacking(lacking: Sequence[tuple[str, str, str]]) -> None:
     reporter().warn(
         f"{counted(len(lacking), 'pair')} of columns cannot be weighed, and so "
         f"{agreeing(len(lacking), 'is', 'are')} not joined: {shown}{more}"
+    )
+
+
+def _warn_of_infinite(pairs: Sequence[Sequence[str]]) -> None:
+    if not pairs:
+        return
+    shown = "; ".join(f"{quote(x)} and {quote(y)}" for x, y in pairs[:_SHOWN])
+    more = f"; and {len(pairs) - _SHOWN} more" if len(pairs) > _SHOWN else ""
+    reporter().warn(
+        f"of {counted(len(pairs), 'pair')} of columns one determines the other: {shown}{more}; "
+        f"regressions need one of each to be left out ({parameter('exclude')})"
     )

@@ -33,7 +33,7 @@ def call(capfd):
 
 
 def test_learners_of_labels_name_the_columns(call, data):
-    done = call("chowliu", data, "--numeric", "age", "--bins", "3", code=2)
+    done = call("hc", data, "--numeric", "age", "--bins", "3", "--score", "bdeu", code=2)
     assert "column 'age' has numbers" in done.err
     assert "--numeric" in done.err and "--cut" in done.err
 
