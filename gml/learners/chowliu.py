@@ -41,12 +41,12 @@ from numpy.typing import NDArray
 
 from gml import kernel
 from gml.counts.counter import Counter, TableStatistics, TripleArray, pair_block
+from gml.data.column_kinds import require_kinds
 from gml.errors import (
     CannotAnswer,
     UsageError,
     agreeing,
     counted,
-    listing,
     parameter,
     quote,
     require_one_of,
@@ -57,6 +57,7 @@ from gml.graph.spanning import direct_away, spanning_forest
 from gml.independence.contingency import full_df
 from gml.independence.mutual_information import information
 from gml.independence.pair_gains import NumericGains, bic_weights
+from gml.parameters import LABELS
 from gml.progress import reporter
 from gml.scores.base import rounded
 
@@ -167,20 +168,14 @@ def chow_liu(
 def _require_categorical(counter: Counter, given: tuple[int, ...], estimator: str) -> None:
     """Refuse a numeric class, and an estimator for tables where columns are numeric."""
     require_one_of("estimator", estimator, ESTIMATORS)
-    numeric = sorted(variable.name for variable in counter.variables if variable.is_continuous)
-    cut = f"{parameter('bins')} or {parameter('cut')}"
-    for name in (counter.variables[j].name for j in given):
-        if name in numeric:
+    for variable in (counter.variables[j] for j in given):
+        if variable.is_continuous:
             raise UsageError(
-                f"the class must be categorical, and {quote(name)} is numeric; take it out of "
-                f"{parameter('numeric')}, or cut it by {cut}"
+                f"the class must be categorical, and {quote(variable.name)} is numeric; take it "
+                f"out of {parameter('numeric')}, or cut it into intervals ({parameter('bins', 4)})"
             )
-    if numeric and estimator != "ml":
-        raise UsageError(
-            f"{parameter('estimator', estimator)} is for categorical columns, and "
-            f"{listing(numeric)} {agreeing(len(numeric), 'is', 'are')} numeric; use "
-            f"{parameter('estimator', 'ml')}, or cut them by {cut}"
-        )
+    if estimator != "ml":
+        require_kinds(parameter("estimator", estimator), (LABELS,), counter.variables)
 
 
 class _Weights(NamedTuple):

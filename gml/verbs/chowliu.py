@@ -6,10 +6,12 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from gml.counts.open_count_file import is_counted
+from gml.data.options import names_of, reading_options
 from gml.errors import UsageError, parameter
 from gml.graph.provenance import Provenance
 from gml.learners.chowliu import ChowLiuResult, chow_liu
-from gml.verbs.shared.data_input import Data, open_data
+from gml.verbs.shared.data_input import Data, is_read, open_data
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.planned_call import plannable
 from gml.verbs.shared.recording import described, records_keywords
@@ -83,6 +85,8 @@ def chowliu(
             f"{parameter('missing', 'available')}: pairs counted on different rows cannot be "
             "compared; use drop or level"
         )
+    if class_ is not None and _goes_by_rule(data, class_, reading):
+        reading["labels"] = (*names_of("labels", reading.get("labels") or ()), class_)
     counter = open_data(data, offer_available=False, threads=threads, **reading)
     result = chow_liu(
         counter,
@@ -103,3 +107,10 @@ def chowliu(
         data=counter.digest,
     )
     return described(result, counter, learning)
+
+
+def _goes_by_rule(data: Data, class_: str, reading: Mapping[str, Any]) -> bool:
+    """Whether the values of the class would say what it is, which its role does already."""
+    return (
+        is_read(data) and not is_counted(data) and reading_options(**reading).goes_by_rule(class_)
+    )

@@ -88,12 +88,27 @@ def test_what_cannot_be_is_refused_in_one_line(gml, table):
     assert "'dose' is numeric" in root and "--root " in root
     class_ = error_line(gml("chowliu", table, *NUMERIC, "--class", "age"), 2)
     assert "the class must be categorical, and 'age' is numeric" in class_ and "--bins" in class_
-    estimator = error_line(gml("chowliu", table, *NUMERIC, "--estimator", "miller-madow"), 2)
-    assert "'age', 'dose', 'weight' are numeric; use --estimator ml" in estimator
+    estimator = error_line(gml("chowliu", table, *NUMERIC, "--estimator", "miller-madow"), 3)
+    assert "--estimator miller-madow is for categorical columns" in estimator
+    assert "'age', 'dose', 'weight' are numeric" in estimator and "--kinds labels" in estimator
     assert gml("chowliu", table, *NUMERIC, "--root", "arm").returncode == 0
     only = ("-c", "age,dose,weight")
     assert gml("chowliu", table, *NUMERIC, *only, "--root", "dose").returncode == 0
     assert gml("chowliu", table, *NUMERIC, "--undirected").returncode == 0
+
+
+def test_a_class_is_categorical_whatever_its_values(gml, tmp_path):
+    rng = np.random.default_rng(6)
+    grade = rng.integers(0, 16, 600)
+    marks = grade + rng.normal(size=600)
+    rows = [f"{g},{mark:.3f}" for g, mark in zip(grade, marks, strict=True)]
+    (tmp_path / "marks.csv").write_text("\n".join(["grade,marks", *rows]) + "\n")
+    graph = printed_json(gml("chowliu", "marks.csv", "--class", "grade", "-f", "json"))
+    (edge,) = graph["edges"]
+    assert (edge["source"], edge["target"], edge["df"]) == ("grade", "marks", 15)
+    assert graph["nodes"][0]["levels"] == [str(k) for k in range(16)]
+    missing = error_line(gml("chowliu", "marks.csv", "--class", "grad"), 2)
+    assert "'grad'" in missing and "'grade'" in missing
 
 
 def test_missing_numbers_are_dropped_or_refused(gml, table, tmp_path):

@@ -15,7 +15,7 @@ from scipy.stats import chi2
 
 import gml
 from gml.data.dataset import Dataset, Variable
-from gml.errors import GmlWarning, UsageError
+from gml.errors import DataError, GmlWarning, UsageError
 from gml.independence.pair_gains import NumericGains
 from gml.learners.chowliu import chow_liu
 from tests.graphs import all_trees, named_edges
@@ -361,7 +361,7 @@ def test_a_numeric_root_above_categorical_columns_is_refused():
 def test_a_numeric_class_and_miller_madow_are_refused():
     with pytest.raises(UsageError, match="the class must be categorical, and 'mass' is numeric"):
         gml.chowliu(split_table(), numeric=NUMERIC, class_="mass")
-    with pytest.raises(UsageError, match="categorical columns, and 'area', 'gust', .* numeric"):
+    with pytest.raises(DataError, match="categorical columns, and .*'area', 'gust', .* numeric"):
         gml.chowliu(split_table(), numeric=NUMERIC, estimator="miller-madow")
     gml.chowliu(split_table()[["site", "kind"]], estimator="miller-madow")
 
@@ -425,6 +425,43 @@ def test_the_penguins(shared):
     )
     assert (found["df"], found["variances"]) == (2, "equal")
     assert found["weight"] == pytest.approx(found["mi"] - 2 * math.log(333) / 666, rel=1e-12)
+
+
+def test_the_irises():
+    """Petals hang together, and species from them; each weight by its formula."""
+    from tests.golden.iris import COLUMNS, iris
+
+    frame = iris()
+    label = next(name for name in frame if name not in COLUMNS)
+    frame[label] = frame[label].astype(str)
+    result = gml.chowliu(frame, numeric=list(COLUMNS))
+    names, n = result.graph.names, len(frame)
+
+    def expected(a, b):
+        if label not in (a, b):
+            r = frame[a].corr(frame[b])
+            return -0.5 * math.log(1 - r * r), 1
+        y = a if b == label else b
+        groups = [part for _, part in frame.groupby(label)[y]]
+        within = sum(part.var(ddof=0) for part in groups) / 3  # 50 flowers each
+        one = 0.5 * math.log(frame[y].var(ddof=0) / within)
+        logs = sum(math.log(part.var(ddof=0)) for part in groups) / 3
+        own = 0.5 * (math.log(frame[y].var(ddof=0)) - logs)
+        # Two more parameters have to pay.
+        return max((one, 2), (own, 4), key=lambda form: form[0] - form[1] * math.log(n) / (2 * n))
+
+    edges = {(names[e.source], names[e.target]): e.attributes for e in result.graph.edges()}
+    for pair, attributes in edges.items():
+        mi, df = expected(*pair)
+        assert (attributes["mi"], attributes["df"]) == (pytest.approx(mi, rel=1e-12), df)
+    free = nx.Graph()
+    for pair in itertools.combinations(frame, 2):
+        mi, df = expected(*pair)
+        free.add_edge(*pair, weight=mi - df * math.log(n) / (2 * n))
+    best = {frozenset(pair) for pair in nx.maximum_spanning_tree(free).edges()}
+    # One categorical column is no constraint.
+    assert {frozenset(pair) for pair in edges} == best
+    assert result.graph.parents(names.index(label)) == []
 
 
 def test_variances_by_level_are_taken_where_they_pay():

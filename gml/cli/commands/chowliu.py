@@ -71,8 +71,8 @@ def command(data: DataRequest, keywords: dict[str, Any], out: GraphOutput) -> No
     The result is the spanning tree with the largest total mutual information, directed away from
     the root; edges carry theirs in nats as "mi". Columns with only one value stay isolated.
 
-    Numeric columns (--numeric) are taken as normal, given levels where they hang from a categorical
-    column. Edges are then ranked by "weight", the mutual information less its price by BIC for "df"
+    Numeric columns are taken as normal, below a categorical column about the mean of each level.
+    With some, edges are ranked by "weight", the mutual information less its price by BIC for "df"
     parameters, and no arrow leads from a numeric column to a categorical one.
     """
     from gml.verbs.chowliu import chowliu
