@@ -153,8 +153,9 @@ def chow_liu(
         n_pairs += len(attributes)
         lacking += around.lacking
     _warn_of_lacking(lacking)
-    boundless = [sorted((names[a], names[b])) for a, b, e in edges if math.isinf(e["mi"])]
-    _warn_of_infinite(sorted(boundless))
+    ends = [(a, b) for a, b, edge in edges if math.isinf(edge["mi"])]
+    boundless = [(a, b) if counter.variables[b].is_continuous else (b, a) for a, b in ends]
+    _warn_of_infinite([(names[a], names[b]) for a, b in boundless])
     type_ = "-->" if directed else "---"
     graph = Graph.from_edges(
         names,
@@ -375,12 +376,16 @@ def _warn_of_lacking(lacking: Sequence[tuple[str, str, str]]) -> None:
     )
 
 
-def _warn_of_infinite(pairs: Sequence[Sequence[str]]) -> None:
+def _warn_of_infinite(pairs: Sequence[tuple[str, str]]) -> None:
+    """Name columns, and numeric ones that follow from them."""
     if not pairs:
         return
-    shown = "; ".join(f"{quote(x)} and {quote(y)}" for x, y in pairs[:_SHOWN])
+    pairs = sorted(pairs)
+    shown = "; ".join(f"{quote(y)} from {quote(x)}" for x, y in pairs[:_SHOWN])
     more = f"; and {len(pairs) - _SHOWN} more" if len(pairs) > _SHOWN else ""
+    exclude = parameter("exclude", sorted({y for _, y in pairs}))
     reporter().warn(
-        f"of {counted(len(pairs), 'pair')} of columns one determines the other: {shown}{more}; "
-        f"regressions need one of each to be left out ({parameter('exclude')})"
+        f"{counted(len(pairs), 'edge')} {agreeing(len(pairs), 'has', 'have')} an infinite mi, as "
+        f"one column follows from the other: {shown}{more}; to fit a model, leave "
+        f"{agreeing(len(pairs), 'one', 'some')} out, as by {exclude}"
     )
