@@ -160,6 +160,8 @@ def gaps(folder: Path, rows: int) -> Table:
     mixed = f"{both} --missing drop --weights w"
     numbers = "-c x,y,z --missing drop --weights w"
     cases += [
+        Case("chowliu DATA -f json", mixed),
+        Case("chowliu DATA --class a --prune g -f json", mixed),
         Case("hc DATA --max-parents 2 -f json", whole, "--triples"),
         Case("ges DATA --max-parents 2 -f json", f"{labels},w --missing level", "--triples"),
         Case("exact DATA --max-parents 2 -f json", whole, "--triples"),

@@ -192,3 +192,17 @@ def random_undirected(rng, n, p):
         if rng.random() < p
     ]
     return Graph.from_edges(names, edges, kind="undirected")
+
+
+def all_trees(n):
+    """Every labelled tree on n nodes, by Prüfer sequence."""
+    for sequence in itertools.product(range(n), repeat=n - 2):
+        degree = [1 + sequence.count(i) for i in range(n)]
+        edges = []
+        for node in sequence:
+            leaf = next(i for i in range(n) if degree[i] == 1)
+            edges.append((leaf, node))
+            degree[leaf] -= 1
+            degree[node] -= 1
+        edges.append(tuple(i for i in range(n) if degree[i] == 1))
+        yield edges

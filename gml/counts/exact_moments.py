@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from operator import add
@@ -13,7 +14,10 @@ from numpy.typing import NDArray
 from gml import kernel
 from gml.counts.answers import Moments, StratifiedMoments
 from gml.counts.integer_gram import IntegerColumn, integer_gram, limbs_needed
+from gml.counts.packed_keys import PackedKeys, sorted_runs
+from gml.counts.questions import Question
 from gml.data.dataset import Dataset, missing_mask
+from gml.kernel.pool import in_order
 
 FIXED_POINT_BITS = 52
 """Bits of a number in fixed point, its sign aside."""
@@ -49,8 +53,35 @@ def moments_within(
     >>> [part.means for part in moments_within(Dataset(names, cells), [0], [1]).moments]
     [(2.0,), (8.0,)]
     """
+    return _within(dataset, columns, given, strata_of(dataset, columns, given))
+
+
+def many_moments_of(
+    dataset: Dataset, questions: Sequence[Question], *, threads: int = 1
+) -> list[Moments | StratifiedMoments]:
+    """Answer several questions; without missing values, the same groups of rows serve many."""
+    found: list[Moments | StratifiedMoments | None] = [None] * len(questions)
+    sharing: dict[tuple[int, ...], list[int]] = {}
+    for k, (columns, given) in enumerate(questions):
+        if given and not dataset.missing:
+            sharing.setdefault(given, []).append(k)
+        elif given:
+            found[k] = moments_within(dataset, columns, given)
+        else:
+            found[k] = moments_of(dataset, columns, threads=threads)
+    for given, which in sharing.items():
+        strata = strata_of(dataset, (), given)
+        within = functools.partial(_within, dataset, given=given, strata=strata)
+        answers = in_order(within, [questions[k].columns for k in which], threads)
+        for k, answer in zip(which, answers, strict=True):
+            found[k] = answer
+    return [answer for answer in found if answer is not None]
+
+
+def _within(
+    dataset: Dataset, columns: Sequence[int], given: Sequence[int], strata: Strata
+) -> StratifiedMoments:
     sizes = [max(1, len(dataset.variables[j].levels or ())) for j in given]
-    strata = strata_of(dataset, columns, given)
     found = tuple(_moments(dataset, columns, part) for part in strata.rows)
     return StratifiedMoments(found, strata.configs, math.prod(sizes))
 
@@ -67,11 +98,12 @@ def strata_of(dataset: Dataset, columns: Sequence[int], given: Sequence[int]) ->
     rows = complete_rows(dataset, [*columns, *given])
     if not given:
         return Strata(np.zeros((1, 0), dtype=np.int64), [rows])
-    codes = np.column_stack([dataset.columns[j][rows].astype(np.int64) for j in given])
-    configs, stratum = np.unique(codes, axis=0, return_inverse=True)
-    by_stratum = np.argsort(stratum.reshape(-1), kind="stable")
-    ends = np.cumsum(np.bincount(stratum.reshape(-1), minlength=len(configs)))
-    return Strata(configs, np.split(rows[by_stratum], ends[:-1]) if len(configs) else [])
+    packed = PackedKeys([max(1, len(dataset.variables[j].levels or ())) for j in given])
+    keys = packed.keys([dataset.columns[j][rows] for j in given], len(rows))
+    order, firsts = sorted_runs(keys)
+    starts = np.flatnonzero(firsts)
+    configs = packed.codes(keys[:, order[starts]])
+    return Strata(configs, np.split(rows[order], starts[1:]) if len(starts) else [])
 
 
 def complete_rows(dataset: Dataset, columns: Sequence[int]) -> NDArray[np.int64]:

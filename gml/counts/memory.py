@@ -28,10 +28,10 @@ from gml.counts.answers import (
     statistics_of,
 )
 from gml.counts.coded_rows import CodedRows
-from gml.counts.counter import Counter
-from gml.counts.exact_moments import moments_of, moments_within
+from gml.counts.counter import Counter, Family, FamilyArray
+from gml.counts.exact_moments import many_moments_of, moments_of, moments_within
 from gml.counts.expanded_moments import ExpandedMoments, expanded_moments_of
-from gml.counts.questions import Family, FamilyArray, TableSet, Triple, TripleArray, tables_of
+from gml.counts.questions import Question, TableSet, Triple, TripleArray, tables_of
 from gml.counts.residuals import GroupedRows, Residuals, residuals_from_moments
 from gml.counts.sparse_tables import sparse_table
 from gml.data.alignment import Recoding, recoded
@@ -357,6 +357,12 @@ class MemoryCounter(Counter):
         if given:
             return moments_within(self._dataset, columns, given)
         return moments_of(self._dataset, columns, threads=self._threads)
+
+    def many_moments(self, questions: Sequence[Question]) -> list[Moments | StratifiedMoments]:
+        """Answer several questions, the groups of rows that they share being made once."""
+        for question in questions:
+            self.check_moments(*question)
+        return many_moments_of(self._dataset, questions, threads=self._threads)
 
     def expanded_moments(self, columns: Sequence[int]) -> ExpandedMoments:
         """Moments of numbers and of indicators of levels, in the order of names."""

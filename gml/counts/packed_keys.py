@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _MOST_KEYS = 1 << 62
+_MOST_SHORT = (1 << 16) - 1
 
 Keys = NDArray[np.int64]
 """Words × configurations."""
@@ -64,7 +65,7 @@ class PackedKeys:
     @staticmethod
     def numbered(keys: Keys) -> tuple[Keys, NDArray[np.int64]]:
         """Return the different keys in order, and which of them each is."""
-        order, firsts = _sorted_runs(keys)
+        order, firsts = sorted_runs(keys)
         number = np.empty(keys.shape[1], dtype=np.int64)
         number[order] = np.cumsum(firsts) - 1
         return keys[:, order[firsts]], number
@@ -78,15 +79,19 @@ def summed_by_key(keys: Keys, *values: NDArray[np.int64]) -> tuple[NDArray[np.in
     >>> [part.tolist() for part in summed_by_key(np.array([[7, 3, 7]]), np.array([1, 10, 100]))]
     [[[3, 7]], [10, 101]]
     """
-    order, firsts = _sorted_runs(keys)
+    order, firsts = sorted_runs(keys)
     starts = np.flatnonzero(firsts)
     sums = [np.add.reduceat(v[order], starts) if len(starts) else v[:0] for v in values]
     return keys[:, order[firsts]], *sums
 
 
-def _sorted_runs(keys: Keys) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """The order of keys, and where in it another one begins."""
-    order = np.lexsort(keys[::-1]) if len(keys) > 1 else np.argsort(keys[0], kind="stable")
+def sorted_runs(keys: Keys) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Return the order of keys, in which equal ones stay as they were, and where each begins."""
+    if len(keys) == 1 and keys.max(initial=0) <= _MOST_SHORT:
+        # Integers of 16 bits are sorted by their digits, in a fraction of the time.
+        order = np.argsort(keys[0].astype(np.uint16), kind="stable")
+    else:
+        order = np.lexsort(keys[::-1])
     firsts = np.ones(keys.shape[1], dtype=bool)
     ordered = keys[:, order]
     firsts[1:] = (ordered[:, 1:] != ordered[:, :-1]).any(axis=0)

@@ -15,7 +15,14 @@ from typing import Any
 
 from gml.errors import GraphError, quote
 from gml.formats.dot_grammar import DotParser
-from gml.formats.foreign_edges import EDGE_BYTES, MarkedEdges, decode_list, merge_edges, scalar
+from gml.formats.foreign_edges import (
+    EDGE_BYTES,
+    MarkedEdges,
+    decode_list,
+    known_values,
+    merge_edges,
+    scalar,
+)
 from gml.formats.foreign_nodes import column_attributes, read_columns
 from gml.formats.text_room import require_graph_text
 from gml.graph.graph import EDGE_TYPES, Edge, Graph, Mark
@@ -56,7 +63,7 @@ def node_attributes(graph: Graph, name: str) -> dict[str, str]:
 
 def edge_attributes(edge: Edge) -> dict[str, str]:
     """Return how an edge is drawn, and what else is known about it, as DOT writes the values."""
-    others = {key: _value(value) for key, value in edge.attributes.items() if value is not None}
+    others = {key: _value(value) for key, value in known_values(edge.attributes).items()}
     return _mark_attributes(edge.type) | others
 
 

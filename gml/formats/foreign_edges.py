@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -69,6 +70,21 @@ def merge_edges(
         undirected = seen.differ and seen.plain
         mark_a, mark_b = (Mark.TAIL, Mark.TAIL) if undirected else seen.marks
         yield (*oriented(a, mark_a, b, mark_b), seen.attributes)
+
+
+def known_values(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes of an edge that are known; a number that is not finite is not.
+
+    Examples
+    --------
+    >>> known_values({"mi": math.inf, "df": 2, "note": None})
+    {'df': 2}
+    """
+    return {
+        key: value
+        for key, value in attributes.items()
+        if value is not None and not (isinstance(value, float) and not math.isfinite(value))
+    }
 
 
 def scalar(value: Any) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 
 from gml.data.json_text import parse_json
 from gml.errors import CannotAnswer, DataError, GraphError, quote
-from gml.formats.foreign_edges import decode_list, merge_edges, scalar
+from gml.formats.foreign_edges import decode_list, known_values, merge_edges, scalar
 from gml.formats.foreign_nodes import column_attributes, read_columns
 from gml.formats.text_room import require_graph_text
 from gml.graph.graph import EDGE_TYPES, Graph, Mark
@@ -53,7 +53,7 @@ def dump_graphml(graph: Graph) -> str:
         result.add_node(name, **column_attributes(graph, name, ascii=True))
     for edge in graph.edges():
         source_mark, target_mark = EDGE_TYPES[edge.type]
-        extra = {key: scalar(v) for key, v in edge.attributes.items() if v is not None}
+        extra = {key: scalar(value) for key, value in known_values(edge.attributes).items()}
         result.add_edge(
             graph.names[edge.source],
             graph.names[edge.target],

@@ -21,7 +21,7 @@ from gml.counts.engine_over import PathWithEngine
 from gml.counts.memory import MemoryCounter
 from gml.counts.open_stream import settled_pieces
 from gml.counts.pass_work import Partial, Work
-from gml.counts.questions import Family, FamilyArray, TableSet, Triple, TripleArray
+from gml.counts.questions import Family, FamilyArray, Question, TableSet, Triple, TripleArray
 from gml.counts.streamed import StreamCounter
 from gml.data.alignment import Recoding, recoded
 from gml.data.dataset import Dataset
@@ -278,6 +278,15 @@ class _Watched(Counter):
             question,
             lambda counter, some: [counter.moments(*one) for one in some],
             lambda: ask(columns, given),
+        )
+
+    def many_moments(self, questions: Sequence[Question]) -> Any:
+        ask = super().many_moments
+        return self._watch.asking(
+            Multiset((MOMENTS, len(question.columns)) for question in questions),
+            questions,
+            lambda counter, some: counter.many_moments(some),
+            lambda: ask(questions),
         )
 
     def expanded_moments(self, columns: Sequence[int]) -> Any:

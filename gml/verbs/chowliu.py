@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
+from gml.counts.open_count_file import is_counted
+from gml.data.options import names_of, reading_options
 from gml.errors import UsageError, parameter
 from gml.graph.provenance import Provenance
 from gml.learners.chowliu import ChowLiuResult, chow_liu
-from gml.verbs.shared.data_input import Data, open_data
+from gml.verbs.shared.data_input import Data, is_read, open_data
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.planned_call import plannable
 from gml.verbs.shared.recording import described, records_keywords
@@ -33,22 +36,28 @@ def chowliu(
 ) -> ChowLiuResult:
     """Learn the maximum-likelihood tree (Chow & Liu 1968), a forest or a TAN model.
 
+    Columns may be categorical, numeric or both; `gml.learners.chowliu` says how pairs of them are
+    weighed. A numeric column has no arrow to a categorical one, so that `gml.fit` makes a
+    conditional Gaussian network of the graph.
+
     Parameters
     ----------
     data
         A path, a DataFrame, a Dataset or a Counter.
     root
-        Direct the tree away from this column; by default the first by name.
+        Direct the tree away from this column; by default the first by name, in a tree with
+        categorical columns the first of these.
     undirected
         Do not direct the tree.
     estimator
-        Estimator of the mutual information: `ml` or `miller-madow`.
+        Estimator of the mutual information: `ml`, or `miller-madow` for categorical columns.
     prune
-        `bic` or `g` for a forest: edges that pay by BIC, or that the G test calls dependent.
+        `bic` or `g` for a forest: edges that pay by BIC, or that the G test, or that of the
+        likelihood ratio where a column is numeric, calls dependent.
     alpha, df
         Level and degrees of freedom (`full` or `adjusted`) of `prune="g"`.
     class_
-        Learn a tree-augmented naive Bayes model for this column.
+        Learn a tree-augmented naive Bayes model for this categorical column.
     threads
         Threads; all cores by default.
     asked
@@ -61,6 +70,9 @@ def chowliu(
     >>> import gml
     >>> gml.chowliu("sample_data/asia.csv", prune="bic").graph.n_edges
     6
+    >>> tree = gml.chowliu("sample_data/flats.csv", numeric=["size", "rent", "heating"]).graph
+    >>> [tree.names[parent] for parent in tree.parents(tree.names.index("rent"))]
+    ['district']
     """
     if prune != "g":
         for name, value in (("alpha", alpha), ("df", df)):
@@ -73,6 +85,8 @@ def chowliu(
             f"{parameter('missing', 'available')}: pairs counted on different rows cannot be "
             "compared; use drop or level"
         )
+    if class_ is not None and _goes_by_rule(data, class_, reading):
+        reading["labels"] = (*names_of("labels", reading.get("labels") or ()), class_)
     counter = open_data(data, offer_available=False, threads=threads, **reading)
     result = chow_liu(
         counter,
@@ -89,7 +103,14 @@ def chowliu(
         options=asked or {},
         rows=counter.n,
         pairs=result.n_pairs,
-        total_mi=result.total_mi,
+        total_mi=result.total_mi if math.isfinite(result.total_mi) else None,
         data=counter.digest,
     )
     return described(result, counter, learning)
+
+
+def _goes_by_rule(data: Data, class_: str, reading: Mapping[str, Any]) -> bool:
+    """Whether the values of the class would say what it is, which its role does already."""
+    return (
+        is_read(data) and not is_counted(data) and reading_options(**reading).goes_by_rule(class_)
+    )

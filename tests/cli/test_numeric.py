@@ -33,9 +33,9 @@ def call(capfd):
 
 
 def test_learners_of_labels_name_the_columns(call, data):
-    done = call("chowliu", data, "--numeric", "age", "--bins", "3", code=2)
-    assert "column 'age' has numbers" in done.err
-    assert "--numeric" in done.err and "--cut" in done.err
+    done = call("hc", data, "--numeric", "age", "--bins", "3", "--score", "bdeu", code=3)
+    assert "column 'age' is numeric" in done.err
+    assert "--bins" in done.err and "--kinds labels" in done.err
 
 
 def test_numbers_that_are_not_used_do_not_matter(call, data):

@@ -31,6 +31,7 @@ def mixed(tmp_path_factory):
 
 COMMANDS = {
     "chowliu": ["chowliu", "DATA", *LABELS, "--missing", "level"],
+    "chowliu of both": ["chowliu", "DATA", *BOTH, "--missing", "drop", *WEIGHTED, "-f", "json"],
     "pc": ["pc", "DATA", *LABELS, *AVAILABLE, *WEIGHTED, "-f", "json"],
     "pc of numbers": ["pc", "DATA", "-c", "income,spent,code", "--test", "fisher-z", "--missing", "drop", "-f", "json"],
     "pc of both": ["pc", "DATA", *BOTH, *AVAILABLE, *WEIGHTED, "-f", "json"],

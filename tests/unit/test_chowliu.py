@@ -15,6 +15,7 @@ from gml.counts.counter import TableSet
 from gml.data.dataset import Dataset, Variable
 from gml.errors import CannotAnswer, UsageError
 from gml.learners.chowliu import chow_liu
+from tests.graphs import all_trees
 
 
 def dependent_data(seed, n, n_levels, *, names=None, weights=False):
@@ -47,20 +48,6 @@ def log_likelihood(data, parents):
             n = row.sum()
             total += sum(c * math.log(c / n) for c in row.tolist() if c)
     return total
-
-
-def all_trees(n):
-    """Every labelled tree on n nodes, by Prüfer sequence."""
-    for sequence in itertools.product(range(n), repeat=n - 2):
-        degree = [1 + sequence.count(i) for i in range(n)]
-        edges = []
-        for node in sequence:
-            leaf = next(i for i in range(n) if degree[i] == 1)
-            edges.append((leaf, node))
-            degree[leaf] -= 1
-            degree[node] -= 1
-        edges.append(tuple(i for i in range(n) if degree[i] == 1))
-        yield edges
 
 
 @pytest.mark.parametrize("seed", range(6))
