@@ -112,7 +112,6 @@ HEAVY = {
     "vl_convert": {"pictures/rendering.py"},
 }
 
-MOST_LINES = 400
 
 every_module = pytest.mark.parametrize("path", graph.modules(), ids=graph.place_of)
 
@@ -163,15 +162,6 @@ def test_plans_are_only_for_who_asks_for_them():
 
 def test_no_cycles_within_rooms():
     assert graph.cycles_within_rooms() == []
-
-
-def test_files_are_short():
-    found = {
-        graph.place_of(path)
-        for path in graph.modules()
-        if len(path.read_text(encoding="utf-8").splitlines()) > MOST_LINES
-    }
-    assert found == set()
 
 
 @every_module

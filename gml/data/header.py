@@ -133,8 +133,8 @@ def _refuse_delimiter_line(names: list[str], delimiter: str, where: str) -> None
     if found is not None:
         option = "tab" if found[1] == "\t" else found[1]
         raise DataError(
-            f"{where}: line 1: {quote(found[0].rstrip(delimiter))} tells Excel the delimiter and is "
-            f"no header; take the line out (tail -n +2) and say {parameter('delimiter', option)}"
+            f"{where}: line 1: {quote(found[0].rstrip(delimiter))} tells Excel the delimiter and "
+            f"is no header; take the line out (tail -n +2) and say {parameter('delimiter', option)}"
         )
 
 
