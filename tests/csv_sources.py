@@ -43,7 +43,13 @@ SPEC = st.one_of(
     st.just(ColumnSpec(SKIP)),
     st.integers(1, 6).map(lambda k: ColumnSpec(CODES8, k)),
     st.just(ColumnSpec(CODES8, 65535)),
-    st.integers(1, 4).map(lambda k: ColumnSpec(CODES8, k, numbers_on_overflow=True)),
+    st.builds(
+        ColumnSpec,
+        st.just(CODES8),
+        st.integers(1, 4),
+        numbers_on_overflow=st.just(True),
+        plain_numbers=st.booleans(),
+    ),
     st.just(ColumnSpec(CODES8, 255, ("a", "b", "NA", "1"))),
     st.just(ColumnSpec(NUMBERS)),
     st.just(ColumnSpec(NUMBERS, counts=True)),
@@ -69,6 +75,7 @@ DIALECT = st.builds(
     st.sampled_from([("", "NA", "?"), (), ("1",), (" a ",)]),
     st.sampled_from([4, 20, 1 << 20]),
     cells_limit=st.sampled_from([None, None, 2, 20]),
+    strip=st.booleans(),
 )
 
 SIZES = st.lists(st.integers(1, 200), max_size=5)

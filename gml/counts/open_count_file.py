@@ -18,7 +18,7 @@ from gml.ledger import noted_digest
 from gml.progress import reporter
 
 _ABOUT_ROWS = (
-    *("delimiter", "decimal", "encoding", "na", "weights", "weights_fractional"),
+    *("delimiter", "decimal", "encoding", "strip", "na", "weights", "weights_fractional"),
     *("bins", "discretize", "discretize_class", "cut", "kinds", "numeric", "labels", "max_levels"),
     *("engine", "spool", "spool_keep", "master"),
 )

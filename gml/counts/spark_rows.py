@@ -136,6 +136,7 @@ def _columns_of(batches: Sequence[Any], reading: PieceReading) -> PieceColumns:
             n_rows,
             room,
             names_rows=False,
+            strip=options.strip,
         )
         for batch in batches:
             values = _in_utc(batch.column(k))

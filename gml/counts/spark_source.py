@@ -204,7 +204,7 @@ def _header(session: Any, lines: Any, where: str, delimiter: str, options: ReadO
             first = lines.where("start = 0").limit(most).toArrow()
         source = _FirstLines(first, options.encoding)
         try:
-            return read_header(source, where, delimiter, delimiter_given=given)
+            return read_header(source, where, delimiter, delimiter_given=given, strip=options.strip)
         except DataError:
             if len(first) < most or most == _HEADER_LINES[-1]:
                 raise

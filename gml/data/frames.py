@@ -87,7 +87,7 @@ def options_for_frame(frame: pd.DataFrame, options: ReadOptions) -> ReadOptions:
         raise UsageError(f"{parameter('decimal')} is for text files, and this is a frame")
     names = [str(name) for name in frame.columns]
     series = [frame.iloc[:, j] for j in range(len(names))]
-    schema = _with_categories(options.levels, names, series)
+    schema = _with_categories(options.levels, names, series, strip=options.strip)
     text = [name for name, column in zip(names, series, strict=True) if _is_categorical(column)]
     return replace(options, levels=with_categorical(schema, text))
 
@@ -100,7 +100,7 @@ def frame_columns(
     return [
         _SKIPPED
         if spec.kind == SKIP
-        else _Column(str(frame.columns[j]), frame.iloc[:, j], spec, na).read()
+        else _Column(str(frame.columns[j]), frame.iloc[:, j], spec, na, options.strip).read()
         for j, spec in enumerate(specs)
     ]
 
@@ -112,7 +112,7 @@ def frame_texts(frame: pd.DataFrame, j: int) -> list[str | None]:
 
 
 def _with_categories(
-    schema: Schema, names: Sequence[str], series: Sequence[pd.Series[Any]]
+    schema: Schema, names: Sequence[str], series: Sequence[pd.Series[Any]], *, strip: bool
 ) -> Schema:
     """Declare the categories of columns that the schema does not mention."""
     levels, kinds = {}, dict(schema.kinds)
@@ -120,7 +120,8 @@ def _with_categories(
         categories = getattr(column.dtype, "categories", None)
         if categories is None:
             continue
-        levels[name] = tuple(_texts(categories))
+        texts = [text.strip(" ") if strip else text for text in _texts(categories)]
+        levels[name] = tuple(dict.fromkeys(texts)) if strip else tuple(texts)
         if len(set(levels[name])) < len(levels[name]):
             raise DataError(f"{FRAME}: column {quote(name)}: two categories have the same label")
         if len(levels[name]) > MAX_LEVELS:
@@ -144,8 +145,9 @@ class _Column:
     """A column of a frame, and what it is read as."""
 
     def __init__(
-        self, name: str, series: pd.Series[Any], spec: ColumnSpec, na: frozenset[str]
+        self, name: str, series: pd.Series[Any], spec: ColumnSpec, na: frozenset[str], strip: bool
     ) -> None:
+        self._strip = strip
         self._name = name
         self._series = series
         self._spec = spec
@@ -192,6 +194,8 @@ class _Column:
         return CsvColumn(NUMBERS, [], lookup[at])
 
     def _codes(self, texts: Sequence[str], at: NDArray[np.int64]) -> CsvColumn:
+        if self._strip:
+            texts = [text.strip(" ") for text in texts]
         declared = self._spec.declared
         codes = {label: code for code, label in enumerate(declared or self._spec.known)}
         if self._is_of_numbers():

@@ -22,7 +22,7 @@ _MAX_HEADER = 1 << 24
 _MAX_NAME = 1 << 20
 _MAX_COLUMNS = 1_000_000
 _EXCEL_LINE = re.compile(r"sep=([,;\t|])[,;\t| ]*", re.IGNORECASE)
-_TWO_COLUMNS = 2
+_INDEX_AND_COLUMN = 2
 # How far a header is looked for below titles.
 _MOST_TITLES, _LOOKED_AT = 20, 1 << 16
 
@@ -36,7 +36,12 @@ class Header(NamedTuple):
 
 
 def read_header(
-    source: BytesIn, name: str, delimiter: str, *, delimiter_given: bool = False
+    source: BytesIn,
+    name: str,
+    delimiter: str,
+    *,
+    delimiter_given: bool = False,
+    strip: bool = False,
 ) -> Header:
     """Read the first record that is not blank.
 
@@ -73,6 +78,7 @@ def read_header(
             _refuse_delimiter_line(names, delimiter, name)
             _look_for_delimiter(names, delimiter, delimiter_given, name)
             _refuse_title(names, bytes(data[consumed:]), lines + 1, delimiter, name)
+            names = [name.strip(" ") for name in names] if strip else names
             return Header(names, bytes(data[consumed:]), lines + 1)
         if len(data) > _MAX_HEADER:
             raise DataError(f"{name}: line 1: the header is longer than {_MAX_HEADER >> 20} MiB")
@@ -141,23 +147,25 @@ def _refuse_delimiter_line(names: list[str], delimiter: str, where: str) -> None
 def _refuse_title(
     names: list[str], rest: bytes, next_line: int, delimiter: str, where: str
 ) -> None:
-    """Refuse rows of titles above the header, if the header is found below them."""
+    """Refuse rows of titles above the header, if the header is found below them, above numbers."""
     named = [name for name in names if name.strip()]
-    if len(named) > 1 or len(names) == _TWO_COLUMNS:
+    if len(named) > 1 or len(names) == _INDEX_AND_COLUMN:
         # A table that pandas writes has an index without a name.
         return
-    reader = csv.reader(
-        io.StringIO(rest[:_LOOKED_AT].decode("utf-8", "replace")), delimiter=delimiter
-    )
+    text = rest[:_LOOKED_AT].decode("utf-8", "replace")
+    reader = csv.reader(io.StringIO(text), delimiter=delimiter)
+    header: tuple[int, list[str]] | None = None
     for row in islice(reader, _MOST_TITLES):
-        names_columns = all(field.strip() and number_of(field, ".") is None for field in row)
-        if len(row) > 1 and len(row) >= len(names) and names_columns:
-            line = next_line + reader.line_num - 1
+        words = [number_of(field, ".") is None for field in row]
+        if header is not None and len(row) == len(header[1]) and not all(words):
+            line, columns = header
             raise DataError(
                 f"{where}: line 1 has {counted(len(named), 'name')}, and line {line} "
-                f"{counted(len(row), 'field')}: {listing(row)}; if that is the header, take out "
-                f"the {'line' if line == 2 else 'lines'} above it (tail -n +{line})"
+                f"{counted(len(columns), 'field')}: {listing(columns)}; if that is the header, "
+                f"take out what stands above it (tail -n +{line})"
             )
+        if len(row) > 1 and len(row) >= len(names) and all(words) and all(map(str.strip, row)):
+            header = next_line + reader.line_num - 1, row
 
 
 def _look_for_delimiter(names: list[str], delimiter: str, given: bool, where: str) -> None:

@@ -68,13 +68,20 @@ def warn_of_no_cuts(names: Sequence[str], class_name: str) -> None:
 
 
 def warn_of_blanks(variables: Iterable[Variable]) -> None:
-    """Name the columns with labels that differ only in the blanks around them."""
-    columns = []
+    """Name the columns whose labels all begin with a blank, or differ only in blanks around."""
+    columns, blanks = [], []
     for variable in variables:
+        if variable.levels and all(level.startswith(" ") for level in variable.levels):
+            blanks.append(quote(variable.name))
         groups = _alike_but_for_blanks(variable.levels or ())
         if groups:
             alike = ", ".join(" and ".join(map(quote, group)) for group in groups[:_SHOWN])
             columns.append(f"column {quote(variable.name)} has {alike}")
+    if blanks:
+        reporter().warn(
+            f"all labels begin with a blank in {counted(len(blanks), 'column')}: "
+            f"{_shortened(blanks)}; {parameter('strip')} takes blanks off"
+        )
     if columns:
         reporter().warn(
             f"labels that differ only in the blanks around them are different levels: "

@@ -57,6 +57,7 @@ class ReadingKeywords(TypedDict, total=False):
     delimiter: str | None
     decimal: str | None
     encoding: str | None
+    strip: bool | None
     na: Names | None
     missing: str | None
     weights: str | None
@@ -88,6 +89,7 @@ class ReadOptions:
     delimiter: str | None = None
     decimal: str = "."
     encoding: str | None = None
+    strip: bool = False
     na: tuple[str, ...] | None = None
     missing: str = "error"
     weights: str | None = None

@@ -204,7 +204,16 @@ class ParquetTable(NamedTuple):
         for name, _ in wanted:
             self.refuse_nested(name)
         return [
-            ColumnBuilder(name, spec, na, encoding, self.n_rows, room, capacity=capacity)
+            ColumnBuilder(
+                name,
+                spec,
+                na,
+                encoding,
+                self.n_rows,
+                room,
+                capacity=capacity,
+                strip=self.options.strip,
+            )
             for name, spec in wanted
         ]
 

@@ -74,8 +74,10 @@ class ColumnBuilder:
         *,
         capacity: int | None = None,
         names_rows: bool = True,
+        strip: bool = False,
     ) -> None:
         """Make room for the cells of so many rows; messages name the rows if told to."""
+        self._strip = strip
         self.name = name
         self._names_rows = names_rows
         self.spec = spec
@@ -264,6 +266,8 @@ class ColumnBuilder:
     def _code(self, value: Any) -> int:
         number = self._number(value) if self._keeps_numbers else np.nan
         label = as_label(value)
+        if self._strip:
+            label = label.strip(" ")
         if label in self._codes:
             return self._codes[label]
         if label.strip(" ") in self._na:

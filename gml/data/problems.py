@@ -149,7 +149,8 @@ def how_numbers_are_written(texts: Sequence[str], decimal: str) -> str | None:
 
     Examples
     --------
-    >>> how_numbers_are_written(["1,0082", "7", "12,5"], ".")
+    >>> from gml.errors import unmarked
+    >>> unmarked(how_numbers_are_written(["1,0082", "7", "12,5"], "."))
     "say `decimal=','`, as they have a decimal comma"
     >>> how_numbers_are_written(["1,082", "7", "12,500"], ".")
     "write thousands without ','"

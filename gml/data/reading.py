@@ -67,6 +67,8 @@ def read(
         Names of the columns to use, and of those to leave out.
     delimiter, decimal, encoding
         How a text file is written: comma (or tab for .tsv), point and UTF-8 by default.
+    strip
+        Whether blanks around labels, and around names in a header, are not part of them.
     na
         Tokens that mean missing, instead of: empty, NA, N/A, NaN, nan, null, NULL, ?
     missing
@@ -231,13 +233,14 @@ def begin_text(
         source.transcode(options.encoding)
     delimiter = options.delimiter or default_delimiter(path)
     given = options.delimiter is not None
-    header = read_header(source, source.name, delimiter, delimiter_given=given)
+    header = read_header(source, source.name, delimiter, delimiter_given=given, strip=options.strip)
     return header, text_dialect(delimiter, options)
 
 
 def text_dialect(delimiter: str, options: ReadOptions) -> CsvDialect:
     """Return how a text file is written, and how much memory its cells may take."""
-    return CsvDialect(delimiter, options.decimal, options.na_tokens, cells_limit=cells_limit())
+    na, limit = options.na_tokens, cells_limit()
+    return CsvDialect(delimiter, options.decimal, na, cells_limit=limit, strip=options.strip)
 
 
 def cells_limit() -> int:

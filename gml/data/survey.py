@@ -158,7 +158,7 @@ def _header(source: ByteSource, delimiter: str, options: ReadOptions) -> Header:
     if options.encoding is not None:
         source.transcode(options.encoding)
     given = options.delimiter is not None
-    return read_header(source, source.name, delimiter, delimiter_given=given)
+    return read_header(source, source.name, delimiter, delimiter_given=given, strip=options.strip)
 
 
 def _read_text(

@@ -14,6 +14,7 @@ cdef extern from "csv_reader.h":
         csv_column *columns
         size_t n_rows, row_capacity
         size_t cells_limit
+        int strip
         uint64_t line
         int status
         uint64_t error_line
@@ -52,6 +53,7 @@ cdef class CsvReader:
             dialect.field_limit, dialect.record_limit)
         if self.reader == NULL:
             raise MemoryError
+        self.reader.strip = dialect.strip
         if dialect.cells_limit is not None:
             self.reader.cells_limit = dialect.cells_limit
         self.line_taken = first_line

@@ -153,6 +153,8 @@ class CsvDialect:
     record_limit: int = RECORD_LIMIT
     cells_limit: int | None = None
     """Bytes that the cells of all columns may take that were read and not taken yet."""
+    strip: bool = False
+    """Whether blanks around a field are not part of it."""
 
 
 class CsvColumn(NamedTuple):

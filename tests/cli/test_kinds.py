@@ -57,3 +57,43 @@ def test_a_family_of_scores_takes_the_form_of_the_columns(gml, tmp_path):
         assert [*json.loads(plain.stdout)["graphs"][0]["scores"]] == [family]
         learned = json.loads(gml("hc", path, "--score", family, "-f", "json").stdout)
         assert learned["graph"]["learning"]["settings"]["score"] == f"{family}-dg"
+
+
+def refusal(gml, tmp_path, text, *options):
+    (tmp_path / "t.csv").write_text(text)
+    found = gml("hc", "t.csv", *options)
+    assert found.returncode == 3
+    (line,) = said(found)
+    return line
+
+
+def test_tables_that_excel_wrote(gml, tmp_path):
+    rows = "north;10\nsouth;12\n" * 3
+    line = refusal(gml, tmp_path, f"sep=;\nplace;sales\n{rows}")
+    assert "'sep=;' tells Excel the delimiter and is no header" in line
+    assert "tail -n +2" in line and "--delimiter ';'" in line
+    assert line == refusal(gml, tmp_path, f"sep=;\nplace;sales\n{rows}")
+    titled = f"Sales of 2019;\n;\n\nplace;sales\n{rows}"
+    wide = titled.replace(";", ";;")
+    line = refusal(
+        gml,
+        tmp_path,
+        wide.replace("place;;sales", "place;a;sales").replace("h;;1", "h;x;1"),
+        "-d",
+        ";",
+    )
+    assert "line 4 3 fields: 'place', 'a', 'sales'" in line and "tail -n +4" in line
+    assert "tail -n +2" in refusal(gml, tmp_path, "Sales\nplace,sales\nnorth,10\n")
+
+
+def test_numbers_with_other_marks(gml, tmp_path):
+    rows = "".join(f"{k},{k % 7}25;{'pq'[k % 2]}\n" for k in range(300))
+    line = refusal(gml, tmp_path, f"x;y\n{rows}", "-d", ";")
+    assert "for numbers in 'x' say --decimal ',', as they have a decimal comma" in line
+    assert line.index("--decimal") < line.index("--exclude")
+    rows = "".join(f'"{k + 1},{k % 7}00",{"pq"[k % 2]}\n' for k in range(300))
+    assert "for numbers in 'x' write thousands without ','" in refusal(
+        gml, tmp_path, f"x,y\n{rows}"
+    )
+    (tmp_path / "t.csv").write_text("x;y\n" + "".join(f"0,{k % 9};p\n1,5;q\n" for k in range(40)))
+    assert any("say --decimal ','" in line for line in said(gml("hc", "t.csv", "-d", ";")))

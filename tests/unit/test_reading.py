@@ -541,3 +541,32 @@ def test_expected_levels_come_first_and_others_may_follow(tmp_path):
     assert data.columns[1].tolist() == [1, 0, 255]
     with pytest.raises(DataError, match="more than 1 levels"):
         gml.read(path, levels=Schema(expected={"a": ("z",)}), max_levels=1, missing="available")
+
+
+def test_blanks_are_taken_off_if_that_is_asked_for(tmp_path):
+    import pandas as pd
+
+    path = tmp_path / "t.csv"
+    path.write_text('city , n\n Rome, 1\n"Oslo ", 2\nRome , 1\n NA , 2\n')
+    with (
+        pytest.warns(GmlWarning, match="labels that differ only in the blanks around them"),
+        pytest.warns(GmlWarning, match="all labels begin with a blank in 1 column: ' n'; `strip`"),
+    ):
+        data = gml.read(path, missing="available")
+    assert data.names == ("city ", " n")
+    assert data.variables[0].levels == (" Rome", "Oslo ", "Rome ")
+    data = gml.read(path, missing="available", strip=True)
+    assert data.names == ("city", "n")
+    assert labels(data) == ["Rome", "Oslo", "Rome", None]
+    assert data.variables[1].levels == ("1", "2")
+    with gml.open_stream(path, missing="available", strip=True) as stream:
+        assert stream.variables == data.variables
+    declared = {"city": ["Oslo", "Rome"]}
+    assert labels(gml.read(path, missing="available", strip=True, levels=declared))[0] == "Rome"
+    frame = pd.DataFrame({"city": [" Rome", "Oslo ", "Rome "]})
+    assert labels(gml.read(frame, strip=True)) == ["Rome", "Oslo", "Rome"]
+    as_categories = frame.astype("category")
+    assert labels(gml.read(as_categories, strip=True)) == ["Rome", "Oslo", "Rome"]
+    pytest.importorskip("pyarrow")
+    frame.to_parquet(tmp_path / "t.parquet")
+    assert labels(gml.read(tmp_path / "t.parquet", strip=True)) == ["Rome", "Oslo", "Rome"]

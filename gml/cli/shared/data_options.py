@@ -62,6 +62,9 @@ _DELIMITER = click.option(
 )
 _DECIMAL = click.option("--decimal", default=".", show_default=True, help="Decimal mark: . or ,")
 _ENCODING = click.option("--encoding", help="Text encoding; by default UTF-8.")
+_STRIP = click.option(
+    "--strip", is_flag=True, help="Take blanks off around labels and names of columns."
+)
 _NA = click.option(
     "--na",
     multiple=True,
@@ -170,6 +173,7 @@ _ROW_OPTIONS = [
     _DELIMITER,
     _DECIMAL,
     _ENCODING,
+    _STRIP,
     _NA,
     _MISSING,
     _WEIGHTS,

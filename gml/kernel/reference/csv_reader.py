@@ -291,6 +291,8 @@ def _store_record(
             raise CsvProblem(FIELD_TOO_LONG, line, j, 0, b"")
         if unterminated and j == len(record) - 1:
             raise CsvProblem(UNTERMINATED, line, j, 0, b"")
+        if dialect.strip:
+            field = field.strip(b" ")
         if j < len(columns):
             problem = columns[j].store(field)
             if problem is not None:

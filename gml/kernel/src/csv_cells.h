@@ -113,6 +113,12 @@ static inline int csv_store(csv_reader *reader, size_t j, const unsigned char *t
         return csv_fail(reader, CSV_FIELD_TOO_LONG, j, NULL, 0);
     if (j >= reader->n_columns)
         return 1;
+    if (reader->strip) {
+        for (; length && *text == ' '; length--)
+            text++;
+        while (length && text[length - 1] == ' ')
+            length--;
+    }
     csv_column *column = &reader->columns[j];
     if (column->kind == CSV_CODES8 || column->kind == CSV_CODES16 || column->kind == CSV_CODES32) {
         uint64_t low, high;

@@ -79,6 +79,7 @@ typedef struct {
     size_t *na_ends;
     size_t n_na;
     int na_has_number;
+    int strip; /* blanks around a field are not part of it */
     size_t field_limit, record_limit;
     unsigned char *scratch;
     size_t scratch_size, scratch_capacity;
