@@ -24,6 +24,7 @@ from gml.data.dataset import Dataset, Variable, missing_mask
 from gml.data.frames import is_frame
 from gml.data.missing import FRAME, apply_missing_policy, why_no_rows
 from gml.data.options import ReadOptions
+from gml.data.problems import numeric_targets
 from gml.data.reading import read_dataset, read_source
 from gml.data.schema import Schema
 from gml.data.source import ByteSource
@@ -31,7 +32,6 @@ from gml.errors import (
     CannotAnswer,
     DataError,
     UsageError,
-    agreeing,
     counted,
     listing,
     parameter,
@@ -276,10 +276,7 @@ def _labels(
         return None, np.full(table.n_rows, -1, dtype=np.int64)
     variable, column = table.variables[table.index(target)], table.columns[table.index(target)]
     if variable.levels is None:
-        raise UsageError(
-            f"a chain is over labels, and {quote(target)} has numbers; cut them with "
-            f"{parameter('bins')} or {parameter('cut')}"
-        )
+        raise numeric_targets([target])
     gaps = missing_mask(column)
     if is_training:
         _refuse_gaps(table, target, "no label to learn from", where)
@@ -303,14 +300,7 @@ def _refuse_gaps(table: Dataset, name: str, lacking: str, where: str) -> None:
 
 
 def _treated(inputs: Dataset, missing: str, where: str, declared: frozenset[str]) -> Dataset:
-    """Treat the missing cells of inputs, all of which must be labels."""
-    numbers = sorted(v.name for v in inputs.variables if v.is_continuous)
-    if numbers:
-        raise UsageError(
-            f"a chain is over labels, and {listing(numbers)} "
-            f"{agreeing(len(numbers), 'has', 'have')} numbers; cut them with "
-            f"{parameter('bins')} or {parameter('cut')}"
-        )
+    """Treat the missing cells of inputs."""
     if missing == "error":
         gaps = {
             variable.name: int(np.count_nonzero(missing_mask(column)))
@@ -326,6 +316,12 @@ def _treated(inputs: Dataset, missing: str, where: str, declared: frozenset[str]
             )
         return inputs
     return apply_missing_policy(inputs, missing, where, declared=declared)
+
+
+def numbers_in_order(rows: SequenceRows, name: str) -> NDArray[np.float64]:
+    """Return the numbers of an input in the order of the sequences, NaN where one is missing."""
+    column: NDArray[np.float64] = rows.inputs.columns[rows.inputs.index(name)]
+    return column[rows.order]
 
 
 def codes_in_order(rows: SequenceRows, name: str) -> NDArray[np.int64]:

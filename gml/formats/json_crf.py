@@ -27,7 +27,7 @@ import numpy as np
 
 from gml.data.dataset import Variable
 from gml.errors import DataError, GraphError, listing, quote
-from gml.formats.checked_objects import checked
+from gml.formats.checked_objects import scale_of
 from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.foreign_nodes import NUMERIC
 from gml.formats.json_chain import chain_of, dump_json_chain
@@ -124,7 +124,7 @@ def _field(content: dict[str, Any], graph: Graph) -> ConditionalField:
         if nodes[name].get("role") not in _ROLES:
             raise GraphError(f'the "role" of node {quote(name)} must be target or input')
         if name in graph.numeric and nodes[name]["role"] == "input":
-            scales[name] = _scale(nodes[name].get("scale"), name)
+            scales[name] = scale_of(nodes[name].get("scale"), f'the "scale" of {quote(name)}')
         elif not graph.levels.get(name):
             raise GraphError(f'node {quote(name)} has no "levels"')
         variables[name] = Variable(name, graph.levels.get(name))
@@ -157,14 +157,6 @@ def _require_edges(net: ConditionalField, graph: Graph) -> None:
     places = [graph.index(name) for name in net.names]
     if not np.array_equal(net.graph.marks, graph.marks[np.ix_(places, places)]):
         raise GraphError('the "edges" do not agree with the "scope" of the features')
-
-
-def _scale(given: Any, name: str) -> Scale:
-    found = checked(given, dict.fromkeys(Scale._fields, (int, float)), f'"scale" of {quote(name)}')
-    try:
-        return Scale(float(found["mean"]), float(found["sd"]))
-    except OverflowError:
-        raise GraphError(f'"scale" of {quote(name)} has a number that is too large') from None
 
 
 def _feature(given: Any, k: int, variables: Mapping[str, Variable]) -> Potential | Slope:

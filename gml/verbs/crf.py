@@ -9,6 +9,7 @@ from gml.counts.counter import Counter
 from gml.data.column_kinds import require_kinds
 from gml.data.dataset import Variable
 from gml.data.options import ReadingKeywords, given_keywords, names_of
+from gml.data.problems import numeric_targets
 from gml.errors import (
     DataError,
     GraphError,
@@ -255,12 +256,7 @@ def _terms(counter: Counter, targets: Sequence[str], graph: Graph | None) -> Fie
             raise UsageError(f"{parameter('target')}: {unknown_name('column', name, known)}")
     numbers = [name for name in targets if known[name].is_continuous]
     if numbers:
-        raise DataError(
-            f"{agreeing(len(numbers), 'target', 'targets')} {listing(numbers)} "
-            f"{agreeing(len(numbers), 'has', 'have')} numbers, and a conditional random field "
-            f"predicts levels; cut them ({parameter('bins', 4)}), or take each number for a level "
-            f"({parameter('kinds', 'labels')})"
-        )
+        raise numeric_targets(numbers)
     for name in targets:
         levels = known[name].levels or ()
         if len(levels) < 2:

@@ -53,7 +53,7 @@ def dump_crf_text(net: ConditionalField) -> str:
     parts = [[f"conditional random field, {', '.join(size)}", *fit]]
     if net.summary is not None:
         parts += [_figures(net.summary), path_in_words(net.summary)]
-    parts += [_edges(net), _features(net), _scales(net)]
+    parts += [_edges(net), _features(net), scale_lines(net.scales)]
     return "\n".join("".join(f"{line}\n" for line in lines) for lines in parts if lines)
 
 
@@ -175,8 +175,9 @@ def _features(net: ConditionalField) -> list[str]:
     return [title, *aligned(shown, right={2}, indent=_INDENT), *left]
 
 
-def _scales(net: ConditionalField) -> list[str]:
-    rows = [["numeric inputs", "mean", "sd"], *scale_rows(net.scales)]
+def scale_lines(scales: Mapping[str, Scale]) -> list[str]:
+    """The numeric inputs as lines, if there are any."""
+    rows = [["numeric inputs", "mean", "sd"], *scale_rows(scales)]
     return aligned(rows, right={1, 2}) if len(rows) > 1 else []
 
 

@@ -2,8 +2,8 @@
 
 The weight of a level of a target is that of z = (x − mean) / sd, so that a penalty means the same
 whatever the unit of x. The sd has the divisor n, as scikit-learn's `StandardScaler` has, and rows
-count as often as their weights say. Where all rows have one number there is no sd: 1 stands for it,
-z is 0, and so is the weight that is fitted.
+count as often as their weights say. Folds are standardised as all rows are. Where all rows have one
+number there is no sd: 1 stands for it, z is 0, and so is the weight that is fitted.
 """
 
 from __future__ import annotations
@@ -45,9 +45,17 @@ class Scale(NamedTuple):
 
     @classmethod
     def of(cls, numbers: Numbers, weights: NDArray[Any] | None = None) -> Scale:
-        """Return that of the numbers of rows; the order of the rows changes no bit."""
+        """Return that of the numbers of rows; the order of the rows changes no bit.
+
+        Missing ones, NaN, are left out.
+        """
+        counts = ~np.isnan(numbers)
         if weights is not None:
-            numbers, weights = numbers[weights > 0], weights[weights > 0]
+            counts &= weights > 0
+            weights = weights[counts]
+        numbers = numbers[counts]
+        if not len(numbers):
+            return cls(0.0, 1.0)
         low, high = float(numbers.min()), float(numbers.max())
         if low == high:
             return cls(low, 1.0)

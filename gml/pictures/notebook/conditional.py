@@ -67,5 +67,5 @@ def chain_html(net: ChainField) -> str:
         for found in chain.strongest_features(net, MOST_ROWS)
     ]
     shown = table(features, n_rows=len(net.weights), headers=["feature"])
-    content.append(folded("features", shown))
+    content += [folded("features", shown), *_scales(net.scales)]
     return block(*content)
