@@ -32,6 +32,7 @@ from gml.errors import (
     CannotAnswer,
     DataError,
     UsageError,
+    agreeing,
     counted,
     listing,
     parameter,
@@ -194,7 +195,7 @@ def sequences_of(
     present = np.flatnonzero(sizes)
     variable, labels = _labels(table, target, where, is_training)
     others = [name for name in table.names if name not in (sequence, target)]
-    treated = _treated(table.select(others), missing, where, declared)
+    treated = _treated(table.select(others), missing, where, declared, is_training=is_training)
     return SequenceRows(
         sequence,
         variable,
@@ -299,23 +300,43 @@ def _refuse_gaps(table: Dataset, name: str, lacking: str, where: str) -> None:
         )
 
 
-def _treated(inputs: Dataset, missing: str, where: str, declared: frozenset[str]) -> Dataset:
-    """Treat the missing cells of inputs."""
-    if missing == "error":
-        gaps = {
-            variable.name: int(np.count_nonzero(missing_mask(column)))
-            for variable, column in zip(inputs.variables, inputs.columns, strict=True)
-        }
+def _treated(
+    inputs: Dataset, missing: str, where: str, declared: frozenset[str], *, is_training: bool
+) -> Dataset:
+    """Treat the missing cells of inputs; those of numbers have no level, but may stay missing in
+    rows that are to be predicted."""
+    gaps = {
+        variable.name: int(np.count_nonzero(missing_mask(column)))
+        for variable, column in zip(inputs.variables, inputs.columns, strict=True)
+    }
+    numbers = [v.name for v in inputs.variables if v.is_continuous]
+    gappy = [name for name in numbers if gaps[name]]
+    available = f"{parameter('missing', 'available')} (such cells say nothing)"
+    if missing == "error" and any(gaps.values()):
         found = [f"{quote(name)} {number}" for name, number in sorted(gaps.items()) if number]
-        if found:
-            raise DataError(
-                f"{where}: missing values: {', '.join(found[:8])}"
-                f"{f' and {len(found) - 8} more columns' if len(found) > 8 else ''}; choose "
-                f"{parameter('missing', 'level')} (a level of their own) or available (such cells "
-                "say nothing)"
-            )
-        return inputs
-    return apply_missing_policy(inputs, missing, where, declared=declared)
+        ways = f"{parameter('missing', 'level')} (a level of their own) or available (such cells "
+        raise DataError(
+            f"{where}: missing values: {', '.join(found[:8])}"
+            f"{f' and {len(found) - 8} more columns' if len(found) > 8 else ''}; choose "
+            f"{available if gappy else f'{ways}say nothing)'}"
+        )
+    if missing == "level" and gappy and is_training:
+        raise DataError(
+            f"{where}: {parameter('missing', 'level')} is for levels, and {listing(gappy)} "
+            f"{agreeing(len(gappy), 'has', 'have')} numbers, with missing values among them; "
+            f"choose {available}, or cut them ({parameter('bins', 4)})"
+        )
+    labels = inputs.select([name for name in inputs.names if name not in numbers])
+    treated = apply_missing_policy(labels, missing, where, declared=declared)
+    columns = [
+        (treated if variable.levels is not None else inputs).select([variable.name])
+        for variable in inputs.variables
+    ]
+    return replace(
+        inputs,
+        variables=tuple(column.variables[0] for column in columns),
+        columns=tuple(column.columns[0] for column in columns),
+    )
 
 
 def numbers_in_order(rows: SequenceRows, name: str) -> NDArray[np.float64]:

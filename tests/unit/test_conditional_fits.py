@@ -16,8 +16,8 @@ from gml.model.conditional.estimation import FieldTrials, estimate_field
 from gml.model.conditional.fit import FieldFitter, FieldPenalty
 from gml.model.conditional.folds import L2_GRID, judged_by_folds
 from gml.model.conditional.likelihood import PartLikelihood
-from gml.model.conditional.row_elimination import RowElimination
 from gml.model.conditional.numeric_inputs import Scale
+from gml.model.conditional.row_elimination import RowElimination
 from gml.model.conditional.rows import FieldRows
 from gml.model.conditional.terms import FieldTerms
 from gml.progress import Deadline

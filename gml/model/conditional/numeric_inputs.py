@@ -151,6 +151,8 @@ def feature_over(scope: Sequence[Variable], table: Numbers) -> Potential | Slope
     """Return the feature over some variables with its weights, whose axes are theirs."""
     if not any(variable.is_continuous for variable in scope):
         return Potential(tuple(scope), table)
+    if len(scope) != 2:
+        raise GraphError(f"the feature over {listing(v.name for v in scope)} has no target")
     target, number = sorted(scope, key=lambda variable: variable.is_continuous)
     return Slope(target, number, table.reshape(-1))
 
