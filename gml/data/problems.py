@@ -6,16 +6,7 @@ import re
 from collections.abc import Sequence
 
 from gml.data.levels import NA_LEVEL
-from gml.errors import (
-    CannotAnswer,
-    DataError,
-    agreeing,
-    counted,
-    listing,
-    parameter,
-    quote,
-    unknown_name,
-)
+from gml.errors import CannotAnswer, DataError, counted, parameter, quote, unknown_name
 from gml.kernel.layout import (
     BAD_UTF8,
     FIELD_TOO_LONG,
@@ -49,16 +40,6 @@ class NotANumber(DataError):
 
 class TooManyRows(CannotAnswer):
     """The rows take more memory than there is; another engine might do with less."""
-
-
-def numeric_targets(names: Sequence[str]) -> DataError:
-    """Say that targets of a conditional random field have numbers, and what helps."""
-    return DataError(
-        f"{agreeing(len(names), 'target', 'targets')} {listing(names)} "
-        f"{agreeing(len(names), 'has', 'have')} numbers, and a conditional random field predicts "
-        f"levels; cut them ({parameter('bins', 4)}), or take each number for a level "
-        f"({parameter('kinds', 'labels')})"
-    )
 
 
 def explain_problem(

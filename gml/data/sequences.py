@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.data.column_kinds import require_kinds
 from gml.data.dataset import Dataset, Variable, missing_mask
 from gml.data.frames import is_frame
 from gml.data.missing import FRAME, apply_missing_policy, why_no_rows
 from gml.data.options import ReadOptions
-from gml.data.problems import numeric_targets
 from gml.data.reading import read_dataset, read_source
 from gml.data.schema import Schema
 from gml.data.source import ByteSource
@@ -40,9 +40,12 @@ from gml.errors import (
     quote,
     unknown_name,
 )
+from gml.parameters import LABELS
 
 if TYPE_CHECKING:
     import pandas as pd
+
+PREDICTION = "prediction by a conditional random field"
 
 
 @dataclass(frozen=True)
@@ -276,15 +279,15 @@ def _labels(
     if target not in table.names:
         return None, np.full(table.n_rows, -1, dtype=np.int64)
     variable, column = table.variables[table.index(target)], table.columns[table.index(target)]
-    if variable.levels is None:
-        raise numeric_targets([target])
+    require_kinds(PREDICTION, (LABELS,), [variable])
+    levels = variable.levels or ()
     gaps = missing_mask(column)
     if is_training:
         _refuse_gaps(table, target, "no label to learn from", where)
         if len(np.unique(column)) < 2:
             raise DataError(
                 f"{where}: column {quote(target)} has no variation: every row has "
-                f"{quote(variable.levels[int(column[0])])}, so that there is nothing to learn"
+                f"{quote(levels[int(column[0])])}, so that there is nothing to learn"
             )
     return variable, np.where(gaps, -1, column.astype(np.int64))
 

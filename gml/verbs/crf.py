@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack, cast
+from typing import Any, Unpack
 
 from gml.counts.counter import Counter
+from gml.counts.open_count_file import is_counted
 from gml.data.column_kinds import require_kinds
 from gml.data.dataset import Variable
-from gml.data.options import ReadingKeywords, given_keywords, names_of
-from gml.data.problems import numeric_targets
+from gml.data.options import ReadingKeywords, given_keywords, names_of, reading_options
+from gml.data.schema import with_categorical
+from gml.data.sequences import PREDICTION
 from gml.errors import (
     DataError,
     GraphError,
@@ -125,6 +127,8 @@ def crf(
     targets = _targets(target)
     checked_penalty(l1, l2)
     _require_fitting(l2, folds, holdout, seed, reading)
+    if is_read(data) and not is_counted(data):
+        reading = _with_categorical(reading, targets)
     if sequence is not None:
         _require_chain(graph, targets)
         return train_field(
@@ -215,6 +219,15 @@ def _targets(target: str | Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
+def _with_categorical(reading: ReadingKeywords, targets: Sequence[str]) -> ReadingKeywords:
+    """Take targets for categorical where nothing else is said of them."""
+    options = reading_options(**reading)
+    if options.bins is not None:
+        return reading
+    names = [name for name in targets if name not in (*options.cut, *options.numeric)]
+    return {**reading, "levels": with_categorical(options.levels, names)}
+
+
 def _require_fitting(
     l2: float | str,
     folds: int | None,
@@ -254,9 +267,7 @@ def _terms(counter: Counter, targets: Sequence[str], graph: Graph | None) -> Fie
     for name in targets:
         if name not in known:
             raise UsageError(f"{parameter('target')}: {unknown_name('column', name, known)}")
-    numbers = [name for name in targets if known[name].is_continuous]
-    if numbers:
-        raise numeric_targets(numbers)
+    require_kinds(PREDICTION, (LABELS,), [known[name] for name in targets])
     for name in targets:
         levels = known[name].levels or ()
         if len(levels) < 2:
@@ -330,8 +341,6 @@ def _held_out(
     """Rows to judge the field by; their levels must be those of the rows that it is fitted on."""
     names = [variable.name for variable in (*terms.targets, *terms.inputs)]
     used = GivenGraph(Graph.from_edges(names, []), name_of(holdout, "the holdout")).columns()
-    if terms.scales and is_read(holdout):
-        reading = cast("ReadingKeywords", {**reading, "numeric": sorted(terms.scales)})
     judged = open_holdout(
         holdout,
         counter.select(names),

@@ -258,7 +258,7 @@ def test_missing_numbers(frame):
 
 
 def test_targets_of_numbers_are_refused(frame):
-    with pytest.raises(gml.DataError, match="target 'heat' has numbers, and a conditional random"):
+    with pytest.raises(gml.DataError, match="categorical columns, and column 'heat' is numeric"):
         gml.crf(frame.dropna(), target="heat", sequence="id", numeric=["heat"])
 
 

@@ -230,7 +230,8 @@ def test_targets_of_numbers_are_refused():
     with pytest.raises(gml.DataError) as error:
         gml.crf(wines(), target=["kind", "age"], numeric=["acid", "age"])
     assert str(error.value).startswith(
-        "target 'age' has numbers, and a conditional random field predicts levels; cut them ("
+        "prediction by a conditional random field is for categorical columns, and column 'age' is "
+        "numeric; cut it into intervals (`bins=4`), take values for categories (`kinds='labels'`)"
     )
     assert gml.crf(wines(), target="age", numeric=["acid"], cut={"age": "6,9"}).targets[0].levels
 
@@ -444,3 +445,15 @@ def test_a_data_set_of_numbers_is_enough():
     found, named = gml.crf(data, target="kind"), gml.crf(frame, **HOW)
     for scope, table in named.tables.items():
         assert np.array_equal(found.tables[scope], table)
+
+
+def test_targets_are_categorical_whatever_their_values(tmp_path):
+    """Nothing need say so, and inputs may be numbers by their values alone."""
+    frame = wines(200, seed=4)
+    frame["grade"] = 20 + (frame["age"] // 1.5).clip(upper=14).astype(int)
+    frame[["grade", "age", "dry"]].to_csv(tmp_path / "w.csv", index=False)
+    assert frame["grade"].nunique() > 12
+    for data in (frame[["grade", "age", "dry"]], tmp_path / "w.csv"):
+        net = gml.crf(data, target="grade", numeric="age")
+        assert net.targets[0].levels == tuple(map(str, sorted(frame["grade"].unique())))
+        assert set(net.scales) == {"age"}

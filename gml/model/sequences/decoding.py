@@ -52,7 +52,7 @@ def prediction_options(attributes: Attributes, options: ReadOptions) -> ReadOpti
         expected={**options.levels.expected, **found},
     )
     numeric = tuple(dict.fromkeys((*options.numeric, *attributes.scales)))
-    return replace(options, levels=schema, bins=None, numeric=numeric, undeclared="labels")
+    return replace(options, levels=schema, bins=None, numeric=numeric, kinds="labels")
 
 
 class ChainAnswers:
