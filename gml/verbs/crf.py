@@ -121,7 +121,7 @@ def crf(
     >>> flats = gml.crf("sample_data/flats.csv", target="condition", numeric=["size", "rent"],
     ...                 columns=["condition", "size", "rent"])
     >>> flats.tables["condition", "rent"].shape
-    (2, 1)
+    (3, 1)
     """
     deadline = Deadline(max_seconds)
     targets = _targets(target)
