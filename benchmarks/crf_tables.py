@@ -92,7 +92,7 @@ def table(levels: int, sizes: tuple[int, ...], n: int, seed: int) -> Dataset:
     logs = rng.normal(0, 0.5, levels) + sum(
         rng.normal(0, 0.8, (size, levels))[column]
         if size
-        else (column / column.std())[:, None] * rng.normal(0, 0.8, levels)
+        else ((column - column.mean()) / column.std())[:, None] * rng.normal(0, 0.8, levels)
         for size, column in zip(sizes, columns, strict=True)
     )
     y = np.argmax(logs + rng.gumbel(size=(n, levels)), axis=1)
