@@ -23,6 +23,19 @@ def chain_frame(seed=0, n_sequences=40, longest=7, n_labels=3, n_words=12):
     return pd.DataFrame(rows, columns=["id", "word", "shape", "tag"])
 
 
+def heat_frame(seed=0, **how):
+    """The same with a column of numbers, some of them missing, that tell something of the labels."""
+    frame = chain_frame(seed, **how)
+    rng = np.random.default_rng([seed, 1])
+    heat = 20 + 3 * frame["tag"].str[1:].astype(float) + rng.normal(0, 4, len(frame))
+    return frame.assign(heat=heat.round(1).mask(rng.random(len(frame)) < 0.1))
+
+
+def heat_rows(frame, **more):
+    """The sequences of such a table; what is missing says nothing."""
+    return chain_rows(frame, options=ReadOptions(numeric=("heat",), missing="available"), **more)
+
+
 def chain_rows(frame, **more):
     """The sequences of such a table."""
     options = more.pop("options", ReadOptions())

@@ -47,10 +47,11 @@ def sorted_equal_cells(
     return EqualRows(firsts[counts > 0], counts[counts > 0])
 
 
-def distinct_codes(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def distinct_codes(codes: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Distinct rows of codes from -1 on, sorted, and which of them each row is.
 
-    As `np.unique` of whole rows, but many times faster, and an interrupt need not wait for it.
+    As `np.unique` of whole rows, but many times faster, and an interrupt need not wait for it. Rows
+    that have numbers among their codes are float64, and sorted by their bytes.
 
     Examples
     --------
@@ -60,7 +61,10 @@ def distinct_codes(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray
     """
     if not codes.size:
         return codes[:1], np.zeros(len(codes), dtype=np.int64)
-    small = (codes + 1).astype(np.min_scalar_type(int(codes.max()) + 1))
+    if codes.dtype.kind == "f":
+        small = codes + 0.0  # of the two zeros, the one without a sign
+    else:
+        small = (codes + 1).astype(np.min_scalar_type(int(codes.max()) + 1))
     _, firsts, inverse = np.unique(_keys(small.T), return_index=True, return_inverse=True)
     return codes[firsts], inverse.reshape(-1)
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.data.column_kinds import require_kinds
 from gml.data.dataset import Dataset, Variable, missing_mask
 from gml.data.frames import is_frame
 from gml.data.missing import FRAME, apply_missing_policy, why_no_rows
@@ -39,9 +40,12 @@ from gml.errors import (
     quote,
     unknown_name,
 )
+from gml.parameters import LABELS
 
 if TYPE_CHECKING:
     import pandas as pd
+
+PREDICTION = "prediction by a conditional random field"
 
 
 @dataclass(frozen=True)
@@ -194,7 +198,7 @@ def sequences_of(
     present = np.flatnonzero(sizes)
     variable, labels = _labels(table, target, where, is_training)
     others = [name for name in table.names if name not in (sequence, target)]
-    treated = _treated(table.select(others), missing, where, declared)
+    treated = _treated(table.select(others), missing, where, declared, is_training=is_training)
     return SequenceRows(
         sequence,
         variable,
@@ -275,18 +279,15 @@ def _labels(
     if target not in table.names:
         return None, np.full(table.n_rows, -1, dtype=np.int64)
     variable, column = table.variables[table.index(target)], table.columns[table.index(target)]
-    if variable.levels is None:
-        raise UsageError(
-            f"a chain is over labels, and {quote(target)} has numbers; cut them with "
-            f"{parameter('bins')} or {parameter('cut')}"
-        )
+    require_kinds(PREDICTION, (LABELS,), [variable])
+    levels = variable.levels or ()
     gaps = missing_mask(column)
     if is_training:
         _refuse_gaps(table, target, "no label to learn from", where)
         if len(np.unique(column)) < 2:
             raise DataError(
                 f"{where}: column {quote(target)} has no variation: every row has "
-                f"{quote(variable.levels[int(column[0])])}, so that there is nothing to learn"
+                f"{quote(levels[int(column[0])])}, so that there is nothing to learn"
             )
     return variable, np.where(gaps, -1, column.astype(np.int64))
 
@@ -302,30 +303,49 @@ def _refuse_gaps(table: Dataset, name: str, lacking: str, where: str) -> None:
         )
 
 
-def _treated(inputs: Dataset, missing: str, where: str, declared: frozenset[str]) -> Dataset:
-    """Treat the missing cells of inputs, all of which must be labels."""
-    numbers = sorted(v.name for v in inputs.variables if v.is_continuous)
-    if numbers:
-        raise UsageError(
-            f"a chain is over labels, and {listing(numbers)} "
-            f"{agreeing(len(numbers), 'has', 'have')} numbers; cut them with "
-            f"{parameter('bins')} or {parameter('cut')}"
-        )
-    if missing == "error":
-        gaps = {
-            variable.name: int(np.count_nonzero(missing_mask(column)))
-            for variable, column in zip(inputs.variables, inputs.columns, strict=True)
-        }
+def _treated(
+    inputs: Dataset, missing: str, where: str, declared: frozenset[str], *, is_training: bool
+) -> Dataset:
+    """Treat the missing cells of inputs; those of numbers have no level, but may stay missing in
+    rows that are to be predicted."""
+    gaps = {
+        variable.name: int(np.count_nonzero(missing_mask(column)))
+        for variable, column in zip(inputs.variables, inputs.columns, strict=True)
+    }
+    numbers = [v.name for v in inputs.variables if v.is_continuous]
+    gappy = [name for name in numbers if gaps[name]]
+    available = f"{parameter('missing', 'available')} (such cells say nothing)"
+    if missing == "error" and any(gaps.values()):
         found = [f"{quote(name)} {number}" for name, number in sorted(gaps.items()) if number]
-        if found:
-            raise DataError(
-                f"{where}: missing values: {', '.join(found[:8])}"
-                f"{f' and {len(found) - 8} more columns' if len(found) > 8 else ''}; choose "
-                f"{parameter('missing', 'level')} (a level of their own) or available (such cells "
-                "say nothing)"
-            )
-        return inputs
-    return apply_missing_policy(inputs, missing, where, declared=declared)
+        ways = f"{parameter('missing', 'level')} (a level of their own) or available (such cells "
+        raise DataError(
+            f"{where}: missing values: {', '.join(found[:8])}"
+            f"{f' and {len(found) - 8} more columns' if len(found) > 8 else ''}; choose "
+            f"{available if gappy else f'{ways}say nothing)'}"
+        )
+    if missing == "level" and gappy and is_training:
+        raise DataError(
+            f"{where}: {parameter('missing', 'level')} is for levels, and {listing(gappy)} "
+            f"{agreeing(len(gappy), 'has', 'have')} numbers, with missing values among them; "
+            f"choose {available}, or cut them ({parameter('bins', 4)})"
+        )
+    labels = inputs.select([name for name in inputs.names if name not in numbers])
+    treated = apply_missing_policy(labels, missing, where, declared=declared)
+    columns = [
+        (treated if variable.levels is not None else inputs).select([variable.name])
+        for variable in inputs.variables
+    ]
+    return replace(
+        inputs,
+        variables=tuple(column.variables[0] for column in columns),
+        columns=tuple(column.columns[0] for column in columns),
+    )
+
+
+def numbers_in_order(rows: SequenceRows, name: str) -> NDArray[np.float64]:
+    """Return the numbers of an input in the order of the sequences, NaN where one is missing."""
+    column: NDArray[np.float64] = rows.inputs.columns[rows.inputs.index(name)]
+    return column[rows.order]
 
 
 def codes_in_order(rows: SequenceRows, name: str) -> NDArray[np.int64]:

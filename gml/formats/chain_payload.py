@@ -1,12 +1,15 @@
 """A chain field as plain values for a JSON file, and back: the same field to the last bit.
 
 Features are by name: for each input and each row of the window the levels, and for each level the
-labels with their weights; the marks and the transitions likewise.
+labels with their weights; the marks and the transitions likewise. A numeric input has a scale, and
+one weight for each label at each row of the window, those of the level "per sd".
 
     {"sequence": "id", "target": {"name": "tag", "levels": ["D", "N"]},
      "inputs": ["word"], "window": 1,
      "bias": {"D": 0.1, "N": -0.1}, "first": {"D": 0.4}, "last": {"N": 0.4},
-     "states": [{"column": "word", "offset": 0, "weights": {"the": {"D": 0.5}}}],
+     "scales": {"length": {"mean": 4.2, "sd": 1.9}},
+     "states": [{"column": "word", "offset": 0, "weights": {"the": {"D": 0.5}}},
+                {"column": "length", "offset": 0, "weights": {"per sd": {"D": -0.8, "N": 0.8}}}],
      "transitions": {"D": {"N": 0.7}}}
 """
 
@@ -19,12 +22,16 @@ from typing import Any
 import numpy as np
 
 from gml.data.dataset import MAX_LEVELS, Variable
-from gml.errors import DataError, quote
+from gml.errors import DataError, GraphError, quote
+from gml.formats.checked_objects import scale_of
+from gml.model.conditional.numeric_inputs import Scale
 from gml.model.sequences.attributes import MARKS, MOST_WINDOW, AttributeBlock, Attributes
 from gml.model.sequences.chain_field import ChainField
 from gml.model.sequences.feature_table import FeatureTable, require_pairs_of_labels
 
 _Weights = dict[str, float]
+
+_PER_SD = "per sd"
 
 # Its square, and sums of as many squares as there are features, are still doubles.
 _LARGEST = 1e150
@@ -59,8 +66,10 @@ def payload_of(model: ChainField) -> dict[str, Any]:
         if block.column is None:
             marks[block.levels[0]] = by_attribute[start]
             continue
-        weights = {level: by_attribute[start + k] for k, level in enumerate(block.levels)}
+        levels = block.levels if block.scale is None else (_PER_SD,)
+        weights = {level: by_attribute[start + k] for k, level in enumerate(levels)}
         states.append({"column": block.column, "offset": block.offset, "weights": weights})
+    scales = {name: scale._asdict() for name, scale in model.scales.items()}
     transitions: dict[str, _Weights] = {}
     for number, weight in zip(
         model.features.transitions.tolist(),
@@ -74,6 +83,7 @@ def payload_of(model: ChainField) -> dict[str, Any]:
         "inputs": list(model.inputs),
         "window": model.window,
         **marks,
+        **({"scales": scales} if scales else {}),
         "states": states,
         "transitions": transitions,
     }
@@ -119,11 +129,12 @@ class _Reader:
             self._add(numbers, start, found.get(mark), code, mark)
             blocks.append(AttributeBlock(None, 0, (mark,)))
             start += 1
-        for block, weights in self._blocks(found.get("states"), inputs, window):
-            for k, level in enumerate(block.levels):
+        scales = self._scales(found.get("scales", {}), inputs)
+        for block, weights in self._blocks(found.get("states"), inputs, window, scales):
+            for k, level in enumerate(weights):
                 self._add(numbers, start + k, weights[level], code, block.names[k])
             blocks.append(block)
-            start += len(block.levels)
+            start += block.size
         pairs: dict[int, float] = {}
         given = self._object(found.get("transitions"), "transitions")
         for label, weights in given.items():
@@ -146,8 +157,19 @@ class _Reader:
             ),
         )
 
+    def _scales(self, given: Any, inputs: tuple[str, ...]) -> dict[str, Scale]:
+        found = {}
+        for name, said in self._object(given, "scales").items():
+            if name not in inputs:
+                raise self._bad(f"column {quote(name)} of 'scales' is no input")
+            try:
+                found[name] = scale_of(said, f"the scale of {quote(name)}")
+            except GraphError as error:
+                raise self._bad(str(error)) from None
+        return found
+
     def _blocks(
-        self, given: Any, inputs: tuple[str, ...], window: int
+        self, given: Any, inputs: tuple[str, ...], window: int, scales: Mapping[str, Scale]
     ) -> list[tuple[AttributeBlock, Mapping[str, Any]]]:
         if not isinstance(given, list):
             raise self._bad("'states' must be a list")
@@ -163,7 +185,11 @@ class _Reader:
                 raise self._bad(f"column {quote(column)} is no input, or has offset {offset} twice")
             seen.add((column, offset))
             weights = self._object(block.get("weights"), f"the weights of {quote(column)}")
-            found.append((AttributeBlock(column, offset, tuple(weights)), weights))
+            scale = scales.get(column)
+            if scale is not None and tuple(weights) != (_PER_SD,):
+                raise self._bad(f"column {quote(column)} is numeric: its weights are {_PER_SD!r}")
+            levels = tuple(weights) if scale is None else ()
+            found.append((AttributeBlock(column, offset, levels, scale), weights))
         return found
 
     def _add(

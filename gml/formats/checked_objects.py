@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from gml.errors import GraphError, unknown_name
+from gml.model.conditional.numeric_inputs import Scale
 
 
 def checked(
@@ -27,3 +29,15 @@ def checked(
         if key not in given:
             raise GraphError(f'{what} has no "{key}"')
     return dict(given)
+
+
+def scale_of(given: Any, what: str) -> Scale:
+    """Return the mean and sd of a numeric input of a conditional field."""
+    found = checked(given, dict.fromkeys(Scale._fields, (int, float)), what)
+    try:
+        scale = Scale(float(found["mean"]), float(found["sd"]))
+    except OverflowError:
+        raise GraphError(f"{what} has a number that is too large") from None
+    if not (math.isfinite(scale.mean) and math.isfinite(scale.sd) and scale.sd > 0):
+        raise GraphError(f"{what} must have a finite mean, and an sd above 0")
+    return scale

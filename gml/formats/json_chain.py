@@ -2,9 +2,10 @@
 
 "chain" has the column that tells sequences apart, the window, and the features by name
 (`gml.formats.chain_payload`): for each input and each row of the window the levels, for each
-level the labels with their weights; those of the bias, of the first and the last row of a sequence,
-and of one label after another. Only features that training saw are there. "graph" has the "fit" and
-"learning" as other models do; nodes and edges are for others to read.
+level the labels with their weights (numeric inputs have a mean and sd); those of the bias, of the
+first and the last row of a sequence, and of one label after another. Only features that training
+saw are there. "graph" has the "fit" and "learning" as other models do; nodes and edges are for
+others to read.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from gml.errors import DataError, GraphError
 from gml.formats.chain_payload import field_of, payload_of
 from gml.formats.checked_objects import checked
 from gml.formats.content_hash import NO_INPUTS, Hashes
+from gml.formats.foreign_nodes import NUMERIC
 from gml.formats.json_crf_fit import read_fit
 from gml.formats.json_document import SCHEMA
 from gml.formats.json_graph import edge_objects, graph_of, node_link_text
@@ -48,7 +50,10 @@ def dump_json_chain(net: ChainField, *, inputs: Hashes = NO_INPUTS) -> str:
         about["learning"] = net.learning.written()
     nodes: list[dict[str, Any]] = [
         {"id": net.target.name, "role": "target", "levels": list(net.labels)},
-        *({"id": name, "role": "input"} for name in net.inputs),
+        *(
+            {"id": name, "role": "input"} | ({"type": NUMERIC} if name in net.scales else {})
+            for name in net.inputs
+        ),
     ]
     more = {"chain": payload_of(net)}
     return node_link_text(about, nodes, edge_objects(net.graph), inputs, more)

@@ -4,10 +4,14 @@
 
 Nodes have levels and a "role", target or input. Weights are one flat list per feature, the last
 variable of the scope fastest, and one-hot: one for every cell, as they were penalised. A scope is a
-target, a target and an input, or two targets. "graph" says which "field" it is (table), the "fit",
-and "learning" and "training" as other models do. Edges carry their "coupling" in the sum-to-zero
-gauge, which is for others to read: gml computes it from the weights. Fields of sequences, whose
-"field" is chain, are in json_chain.py.
+target, a target and an input, or two targets. An input of numbers has no levels, but
+
+    {"id": "age", "role": "input", "type": "numeric", "scale": {"mean": 40.5, "sd": 12.0}}
+
+and a weight for each level of the target, which (x − mean) / sd multiplies. "graph" says which
+"field" it is (table), the "fit", and "learning" and "training" as other models do. Edges carry
+their "coupling" in the sum-to-zero gauge, which is for others to read: gml computes it from the
+weights. Fields of sequences, whose "field" is chain, are in json_chain.py.
 
 Files that others write need only nodes with levels and roles, and features; a target without one
 of its own has weights of 0 there.
@@ -23,7 +27,9 @@ import numpy as np
 
 from gml.data.dataset import Variable
 from gml.errors import DataError, GraphError, listing, quote
+from gml.formats.checked_objects import scale_of
 from gml.formats.content_hash import NO_INPUTS, Hashes
+from gml.formats.foreign_nodes import NUMERIC
 from gml.formats.json_chain import chain_of, dump_json_chain
 from gml.formats.json_crf_fit import fit_of
 from gml.formats.json_document import SCHEMA
@@ -33,6 +39,8 @@ from gml.formats.json_training import kept_of, training_of
 from gml.formats.text_room import require_factor_text, require_graph_text
 from gml.graph.graph import Graph
 from gml.model.conditional.field import ConditionalField
+from gml.model.conditional.numeric_inputs import Scale, Slope, feature_over
+from gml.model.conditional.terms import FieldTerms
 from gml.model.sequences.chain_field import ChainField
 from gml.model.undirected.potential import Potential
 
@@ -54,7 +62,8 @@ def dump_json_crf(net: ConditionalField, *, inputs: Hashes = NO_INPUTS) -> str:
     about |= kept_of(net)
     numbers = {} if net.training is None else net.training.numbers
     nodes = [
-        {"id": v.name, "role": role, "levels": list(v.levels or ())}
+        {"id": v.name, "role": role}
+        | _about_values(v, net.scales)
         | ({"numbers": numbers[v.name].written()} if v.name in numbers else {})
         for role, variables in zip(_ROLES, (net.targets, net.inputs), strict=True)
         for v in variables
@@ -64,6 +73,12 @@ def dump_json_crf(net: ConditionalField, *, inputs: Hashes = NO_INPUTS) -> str:
         for potential in net.features
     ]
     return node_link_text(about, nodes, edge_objects(net.graph), inputs, {"features": features})
+
+
+def _about_values(variable: Variable, scales: Mapping[str, Scale]) -> dict[str, Any]:
+    if variable.levels is None:
+        return {"type": NUMERIC, "scale": scales[variable.name]._asdict()}
+    return {"levels": list(variable.levels)}
 
 
 # ---------------------------------------------------------------------- reading
@@ -103,13 +118,16 @@ def _table_of(content: dict[str, Any], where: str) -> ConditionalField:
 def _field(content: dict[str, Any], graph: Graph) -> ConditionalField:
     about = content["graph"]
     nodes = {str(node["id"]): node for node in content["nodes"]}
-    variables = {}
+    variables: dict[str, Variable] = {}
+    scales: dict[str, Scale] = {}
     for name in graph.names:
-        if not graph.levels.get(name):
-            raise GraphError(f'node {quote(name)} has no "levels"')
-        variables[name] = Variable(name, graph.levels[name])
         if nodes[name].get("role") not in _ROLES:
             raise GraphError(f'the "role" of node {quote(name)} must be target or input')
+        if name in graph.numeric and nodes[name]["role"] == "input":
+            scales[name] = scale_of(nodes[name].get("scale"), f'the "scale" of {quote(name)}')
+        elif not graph.levels.get(name):
+            raise GraphError(f'node {quote(name)} has no "levels"')
+        variables[name] = Variable(name, graph.levels.get(name))
     given = content.get("features")
     if not isinstance(given, list):
         raise GraphError('"features" is missing, or not a list')
@@ -128,6 +146,7 @@ def _field(content: dict[str, Any], graph: Graph) -> ConditionalField:
         fit_of(about.get("fit")),
         graph.learning,
         training_of(about.get("training"), nodes, graph.names),
+        scales,
     )
     if "edges" in content or "links" in content:
         _require_edges(net, graph)
@@ -140,7 +159,7 @@ def _require_edges(net: ConditionalField, graph: Graph) -> None:
         raise GraphError('the "edges" do not agree with the "scope" of the features')
 
 
-def _feature(given: Any, k: int, variables: Mapping[str, Variable]) -> Potential:
+def _feature(given: Any, k: int, variables: Mapping[str, Variable]) -> Potential | Slope:
     where = f"feature {k + 1}"
     names = scope_in(given, where, _KEYS)
     if len(names) not in (1, 2) or len(set(names)) != len(names):
@@ -148,7 +167,7 @@ def _feature(given: Any, k: int, variables: Mapping[str, Variable]) -> Potential
             f'{where}: the "scope" must have one or two different nodes, not {listing(names)}'
         )
     scope = variables_of(names, where, variables)
-    shape = tuple(len(variable.levels or ()) for variable in scope)
+    shape = tuple(map(FieldTerms.width, scope))
     where += f" ({listing(names)})"
     weights = given.get("weights")
     if not isinstance(weights, list) or len(weights) != math.prod(shape):
@@ -159,4 +178,4 @@ def _feature(given: Any, k: int, variables: Mapping[str, Variable]) -> Potential
     for item in weights:
         if isinstance(item, bool) or not isinstance(item, int | float):
             raise GraphError(f'{where}: "weights" has something that is not a number')
-    return Potential(scope, np.array(weights, dtype=np.float64).reshape(shape))
+    return feature_over(scope, np.array(weights, dtype=np.float64).reshape(shape))

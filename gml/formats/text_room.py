@@ -8,7 +8,7 @@ factors are peaks measured with the text and its encoded bytes, numbers of 17 di
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from gml.model.network import Cpd
 from gml.model.regressions import ConditionalGaussian, LinearGaussian
 from gml.model.undirected.potential import Potential
 from gml.resources import FEW_BYTES, require_memory
+
+if TYPE_CHECKING:
+    from gml.model.conditional.numeric_inputs import Slope
 
 
 class _EdgeBytes(NamedTuple):
@@ -120,8 +123,8 @@ def _regressions_text(cpd: ConditionalGaussian, format: str) -> int:
     return size + n_rows * numbers * a.cell
 
 
-def require_factor_text(potentials: Iterable[Potential], format: str) -> None:
-    """Refuse to write the terms of an undirected model whose text would not fit."""
+def require_factor_text(potentials: Iterable[Potential | Slope], format: str) -> None:
+    """Refuse to write the terms of an undirected model, or of a field, whose text would not fit."""
     a = _TABLES[format]
     size = n_cells = 0
     texts: list[str] = []

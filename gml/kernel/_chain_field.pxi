@@ -8,6 +8,7 @@ cdef extern from "chain_field.h":
         const int32_t *attributes
         const int64_t *cells
         const int32_t *labels
+        const double *values
     ctypedef struct chain_weights:
         const double *cells
         const double *transitions
@@ -42,6 +43,12 @@ cdef class ChainRows:
         self.layout.attributes = &attributes[0]
         self.layout.cells = &cells[0]
         self.layout.labels = &labels[0]
+        self.layout.values = NULL
+        cdef const double[::1] values
+        if layout.values is not None:
+            self.keep.append(np.append(layout.values, 0).astype(np.float64))
+            values = self.keep[5]
+            self.layout.values = &values[0]
         self.n_sequences = layout.n_sequences
         self.n_rows = layout.n_rows
         self.n_cells = layout.n_cells

@@ -18,7 +18,8 @@ class ChainLayout:
     Sequence s has the rows from sequences[s] to sequences[s+1], row t has the attributes from
     rows[t] to rows[t+1], and attribute a the cells from cells[a] to cells[a+1], each of a label. An
     attribute that goes with many labels has `width` cells, those of all labels in order; any other
-    has fewer, for the labels in `labels` (−1 for cells beyond the labels).
+    has fewer, for the labels in `labels` (−1 for cells beyond the labels). `values` multiply the
+    weights of the attributes of rows; None where all are 1.
     """
 
     n_labels: int
@@ -27,6 +28,7 @@ class ChainLayout:
     attributes: NDArray[np.int32]
     cells: NDArray[np.int64]
     labels: NDArray[np.int32]
+    values: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         ends = (
@@ -42,6 +44,10 @@ class ChainLayout:
                 or (np.diff(starts) < 0).any()
             ):
                 raise ValueError("parts do not cover the whole")
+        if self.values is not None and (
+            len(self.values) != len(self.attributes) or not np.isfinite(self.values).all()
+        ):
+            raise ValueError("an attribute has no finite value")
         sizes = np.diff(self.cells)
         full = np.repeat(sizes == self.width, sizes)
         if not 1 <= self.n_labels < 1 << 16 or (sizes > self.width).any():

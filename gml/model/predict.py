@@ -218,6 +218,9 @@ def observed_values(rows: RowEvidence, data: Dataset | pd.DataFrame) -> NDArray[
     for k, at in enumerate(rows.at):
         plain = _plain_numbers(rows.variables[k], data, at)
         if plain is not None:
+            gaps = np.flatnonzero(np.isnan(plain))
+            if len(gaps):
+                rows.missing(k, f"row {gaps[0]}", len(gaps))
             values[:, k] = plain
             continue
         codes, distinct = _factorized(data, at)

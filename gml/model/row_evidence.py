@@ -31,9 +31,11 @@ from gml.progress import reporter
 _MISSING = ("unobserved", "level")
 
 
-def missing_input(where: str, *, has_level: bool) -> str:
+def missing_input(where: str, variable: Variable) -> str:
     """Say that an input of a conditional field is missing, and what helps."""
-    if has_level:
+    if variable.levels is None:
+        helps = f"{parameter('ignore_unknown')} takes the mean of the rows that it was fitted on"
+    elif NA_LEVEL in variable.levels:
         helps = f"{parameter('missing', 'level')} takes its level {quote(NA_LEVEL)}"
     else:
         helps = (
@@ -169,7 +171,7 @@ class RowEvidence:
         if variable.name in self._needed:
             if not self._ignore_unknown:
                 where = f"{self._where}: {place}: column {quote(variable.name)}"
-                raise DataError(missing_input(where, has_level=has_level))
+                raise DataError(missing_input(where, variable))
             self._left_out[variable.name] = self._left_out.get(variable.name, 0) + times
             return None
         if has_level:

@@ -63,6 +63,9 @@ def distributions_of_field(
     answer = query_field(field, None, evidence, max_memory=max_memory)
     found = _shown(answer)
     for name, value in {**answer.given, **answer.evidence}.items():
+        if name in field.scales:
+            found[name] = Bell(float(value), 0.0, observed=True)
+            continue
         shares = tuple(float(level == value) for level in levels[name])
         found[name] = Bars(levels[name], shares, levels[name].index(str(value)))
     return {name: found[name] for name in nodes}

@@ -6,9 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 from gml.counts.counter import Counter
+from gml.counts.open_count_file import is_counted
 from gml.data.column_kinds import require_kinds
 from gml.data.dataset import Variable
-from gml.data.options import ReadingKeywords, given_keywords, names_of
+from gml.data.options import ReadingKeywords, given_keywords, names_of, reading_options
+from gml.data.schema import with_categorical
+from gml.data.sequences import PREDICTION
 from gml.errors import (
     DataError,
     GraphError,
@@ -26,13 +29,14 @@ from gml.model.conditional.estimation import checked_penalty, estimate_field
 from gml.model.conditional.field import ConditionalField
 from gml.model.conditional.fit import DEFAULT_L2
 from gml.model.conditional.folds import AUTO
+from gml.model.conditional.numeric_inputs import Scale, scales_of
 from gml.model.conditional.rows import FieldRows
 from gml.model.conditional.terms import FieldTerms
 from gml.model.sequences.chain_field import ChainField
 from gml.model.training import training_behind
 from gml.parameters import LABELS
 from gml.progress import Deadline, reporter
-from gml.verbs.shared.data_input import Data, name_of, open_data
+from gml.verbs.shared.data_input import Data, is_read, name_of, open_data
 from gml.verbs.shared.declared_columns import DeclaredColumns
 from gml.verbs.shared.fitted_models import fitted_by, warn_of_deliveries
 from gml.verbs.shared.graph_input import GivenGraph, GraphLike, declared_columns, given_graph
@@ -79,7 +83,8 @@ def crf(
         edges join them with; a DAG is moralised. Without it, each target is joined with all other
         columns, targets among them.
     target
-        The columns y; the others are x.
+        The columns y; the others are x. They have levels; inputs have levels, or hold numbers
+        (`numeric`), which are standardised by the mean and sd of the rows.
     sequence
         The column that says which sequence a row is of; there is one target then, and no graph.
     window
@@ -113,11 +118,17 @@ def crf(
     ('asia', 48)
     >>> round(net.summary.training.log_loss, 4)
     0.4614
+    >>> flats = gml.crf("sample_data/flats.csv", target="condition", numeric=["size", "rent"],
+    ...                 columns=["condition", "size", "rent"])
+    >>> flats.tables["condition", "rent"].shape
+    (3, 1)
     """
     deadline = Deadline(max_seconds)
     targets = _targets(target)
     checked_penalty(l1, l2)
     _require_fitting(l2, folds, holdout, seed, reading)
+    if is_read(data) and not is_counted(data):
+        reading = _with_categorical(reading, targets)
     if sequence is not None:
         _require_chain(graph, targets)
         return train_field(
@@ -149,17 +160,16 @@ def crf(
         data,
         fractional=True,
         offer_available=False,
-        takes_numbers="",
+        takes_numbers=parameter("numeric"),
         used=None if found is None else found.columns(),
         declared=None if found is None else declared,
         refuse_many_numbers=found is not None,
         threads=threads,
         **reading,
     )
-    require_kinds("a conditional random field", (LABELS,), counter.variables)
     inputs = [variable for variable in counter.variables if variable.name not in targets]
     warn_of_weights_as_inputs(inputs, reading, may_count=True)
-    terms = _terms(counter.variables, targets, structured)
+    terms = _terms(counter, targets, structured)
     rows = _rows(counter, terms)
     judged_by = None
     if holdout is not None:
@@ -194,6 +204,7 @@ def crf(
         summary=estimated.summary,
         learning=learning,
         training=training,
+        scales=terms.scales,
     )
 
 
@@ -206,6 +217,15 @@ def _targets(target: str | Sequence[str]) -> tuple[str, ...]:
     if twice:
         raise UsageError(f"{parameter('target')} lists {listing(twice)} more than once")
     return tuple(names)
+
+
+def _with_categorical(reading: ReadingKeywords, targets: Sequence[str]) -> ReadingKeywords:
+    """Take targets for categorical where nothing else is said of them."""
+    options = reading_options(**reading)
+    if options.bins is not None:
+        return reading
+    names = [name for name in targets if name not in (*options.cut, *options.numeric)]
+    return {**reading, "levels": with_categorical(options.levels, names)}
 
 
 def _require_fitting(
@@ -240,14 +260,15 @@ def _require_chain(graph: GraphLike | None, targets: Sequence[str]) -> None:
         raise UsageError(f"{parameter('sequence')}: a chain has one target, not {listing(targets)}")
 
 
-def _terms(
-    variables: Sequence[Variable], targets: Sequence[str], graph: Graph | None
-) -> FieldTerms:
+def _terms(counter: Counter, targets: Sequence[str], graph: Graph | None) -> FieldTerms:
     """The features of the field; what is wrong with the targets, and what is left out, is said."""
+    variables = counter.variables
     known = {variable.name: variable for variable in variables}
     for name in targets:
         if name not in known:
             raise UsageError(f"{parameter('target')}: {unknown_name('column', name, known)}")
+    require_kinds(PREDICTION, (LABELS,), [known[name] for name in targets])
+    for name in targets:
         levels = known[name].levels or ()
         if len(levels) < 2:
             only = f", {quote(levels[0])}" if levels else ""
@@ -261,8 +282,10 @@ def _terms(
             "p(y) alone"
         )
     if graph is None:
-        return FieldTerms.complete([known[name] for name in targets], inputs)
-    terms = FieldTerms.of_graph(variables, targets, graph)
+        return FieldTerms.complete(
+            [known[name] for name in targets], inputs, _scales(counter, inputs)
+        )
+    terms = FieldTerms.of_graph(variables, targets, graph, _scales(counter, inputs))
     if not terms.inputs:
         raise GraphError(
             f"no edge of the graph joins {listing(targets)} with another column; gml mrf fits p(y) "
@@ -284,15 +307,28 @@ def _terms(
     return terms
 
 
+def _scales(counter: Counter, inputs: Sequence[Variable]) -> dict[str, Scale]:
+    """The mean and sd of each numeric input, in all rows that are fitted."""
+    names = [variable.name for variable in inputs if variable.is_continuous]
+    if not names:
+        return {}
+    _require_complete(counter, names)
+    rows = counter.require_rows("a conditional random field with numeric inputs")
+    return scales_of(rows, names)
+
+
 def _rows(counter: Counter, terms: FieldTerms) -> FieldRows:
-    """The rows; data that were read before may have cells that are missing."""
-    names = [variable.name for variable in (*terms.targets, *terms.inputs)]
+    _require_complete(counter, [v.name for v in (*terms.targets, *terms.inputs)])
+    return FieldRows.of_counter(terms, counter)
+
+
+def _require_complete(counter: Counter, names: Sequence[str]) -> None:
+    """Refuse data that were read before, and have cells that are missing."""
     if counter.select(names).missing:
         raise DataError(
             "the data have missing values; read them with "
             f"{parameter('missing', 'drop')} or {parameter('missing', 'level')}"
         )
-    return FieldRows.of_counter(terms, counter)
 
 
 def _held_out(
@@ -313,6 +349,6 @@ def _held_out(
         fixed=names,
         source="the data",
         reading=reading,
-        takes_numbers="",
+        takes_numbers=parameter("numeric"),
     )
     return _rows(judged, terms)

@@ -94,7 +94,7 @@ def test_formats_by_suffix(gml, asia, tmp_path):
         (["-t", "lung", "--folds", "5001"], 4, "5000 rows cannot be split into 5001 parts"),
         (["-t", "lung", "--seed", "3"], 2, "--seed is for --folds"),
         (["-t", "lung", "--missing", "available"], 2, "--missing available"),
-        (["-t", "lung", "--numeric", "smoke"], 2, "there is no option --numeric of gml crf"),
+        (["-t", "lung", "--numeric", "smoke"], 3, "line 2: column 'smoke': 'no' is not a number"),
         (["-t", "lung", "--l2", "0"], 4, "no row has 'lung=yes with either=no'"),
         (["-t", "lung", "--holdout", "nowhere.csv"], 3, "nowhere.csv"),
     ],
@@ -118,12 +118,9 @@ def test_a_target_without_variation(gml, tmp_path):
     assert last == "gml: error: target 'y' has only one level, 'a': there is nothing to predict"
 
 
-def test_numbers_must_be_cut(gml, tmp_path):
+def test_numbers_may_be_cut(gml, tmp_path):
     lines = [f"{'ab'[k % 3 == 0]},{k / 7}" for k in range(40)]
     path = rows(tmp_path / "t.csv", "y,x", *lines)
-    said = "a conditional random field is over labels, and 'x' has numbers; cut them with"
-    with pytest.raises(library.UsageError, match=said):
-        library.crf(path, target="y", numeric="x")
     cut = gml("crf", path, "-t", "y", "--bins", "3", "-o", "f.json")
     assert cut.returncode == 0, cut.stderr
     found = gml("query", "f.json", "--evidence", "x=0.5", "-f", "json")
@@ -413,10 +410,9 @@ def test_help_of_query_tells_fields_from_other_models(gml):
 def test_what_is_refused_is_not_offered(gml, tmp_path):
     """Neither by an option, nor by a hint."""
     text = finished(gml("crf", "--help")).stdout.decode()
-    assert "--numeric" not in text and "(tests)" not in text
+    assert "(tests)" not in text
     rows(tmp_path / "n.csv", "y,x", *[f"{'ab'[k % 2]},{k / 7}" for k in range(60)])
-    said = told(gml("crf", "n.csv", "-t", "y"))
-    assert "cut numbers with --bins\n" in said and "fisher-z" not in said
+    assert "fisher-z" not in told(gml("crf", "n.csv", "-t", "y"))
     done = gml("crf", "n.csv", "-t", "y", "--missing", "available")
     assert "--missing available is for --sequence" in error_line(done, 2)
 
@@ -470,6 +466,121 @@ def test_mpe_of_rows_is_for_fields(gml, asia, sample_data):
     assert "--mpe of rows is for conditional fields" in error_line(done, 2)
     done = gml("query", "net.json", "--mpe", "--predict", "lung", "--batch", asia)
     assert "itself; choose one" in error_line(done, 2)
+
+
+# ---------------------------------------------------------------------- numeric inputs
+
+
+@pytest.fixture
+def boats(gml, tmp_path):
+    """A field of a table with numbers, and its first rows without the target."""
+    rng = np.random.default_rng(8)
+    kinds = rng.integers(0, 3, 90)
+    lines = [
+        f"{('barge', 'ketch', 'yawl')[k]},{6 + 4 * k + rng.gamma(3):.2f},{'yn'[rng.random() < 0.4]},"
+        f"{rng.normal(0, 1e-3):.3e}"
+        for k in kinds
+    ]
+    rows(tmp_path / "boats.csv", "rig,length,engine,list", *lines)
+    done = gml("crf", "boats.csv", "-t", "rig", "--numeric", "length,list", "-o", "boats.json")
+    assert done.returncode == 0, done.stderr
+    return tmp_path / "boats.json"
+
+
+BOAT = "length=12.5,engine=y,list=2e-4"
+
+
+def test_a_field_with_numbers_is_what_the_library_makes(gml, boats, tmp_path):
+    net = library.crf(tmp_path / "boats.csv", target="rig", numeric=["length", "list"])
+    again = library.read_model(boats)
+    assert again.scales == net.scales and again.summary == net.summary
+    for scope, weights in net.tables.items():
+        assert np.array_equal(again.tables[scope], weights)
+    nodes = {node["id"]: node for node in json.loads(boats.read_text())["nodes"]}
+    assert nodes["length"]["scale"] == net.scales["length"]._asdict()
+    asked = gml("query", boats, "--evidence", BOAT, "-f", "json")
+    answer = net.query("rig", {"length": 12.5, "engine": "y", "list": 2e-4})["rig"]
+    shown = json.loads(finished(asked).stdout)
+    assert shown["given"] == {"length": 12.5, "engine": "y", "list": 2e-4}
+    assert f'"level": "yawl", "probability": {answer["yawl"]!r}}}' in asked.stdout.decode()
+
+
+def test_threads_and_hash_seeds_change_no_byte_of_a_field_with_numbers(gml_process, boats):
+    found = {
+        gml_process(
+            *("crf", "boats.csv", "-t", "rig", "--numeric", "length,list", "--folds", "3"),
+            *("--threads", str(threads)),
+            env={"PYTHONHASHSEED": str(seed)},
+        ).stdout
+        for threads, seed in ((1, 0), (2, 1))
+    }
+    assert len(found) == 1 and b'"scale": {"mean": ' in found.pop()
+
+
+def test_rows_are_predicted_from_numbers(gml, boats, tmp_path):
+    done = gml("query", boats, "--predict", "rig", "--batch", "boats.csv", "-o", "out.csv")
+    assert "rig: 90 rows, accuracy 0." in told(done)
+    net, table = library.read_model(boats), np.genfromtxt(tmp_path / "out.csv", str, delimiter=",")
+    found = net.predict(tmp_path / "boats.csv")
+    assert table[1:, -2].tolist() == found.predicted.tolist()
+    assert table[1:, -1].astype(float) == pytest.approx(found.probability, abs=1e-12)
+
+
+def test_numbers_of_new_rows_that_are_missing_or_none(gml, boats, tmp_path):
+    rows(tmp_path / "gap.csv", "length,engine,list", "7.5,y,0", ",n,0")
+    done = gml("query", boats, "--predict", "rig", "--batch", "gap.csv")
+    said = "gap.csv: line 3: column 'length' is missing, and the model needs it; --ignore-unknown"
+    assert f"{said} takes the mean of the rows that it was fitted on" in error_line(done, 3)
+    done = gml("query", boats, "--predict", "rig", "--batch", "gap.csv", "--ignore-unknown")
+    assert "missing inputs, whose rows are answered without them: 'length' 1" in told(done)
+    rows(tmp_path / "text.csv", "length,engine,list", "long,y,0")
+    done = gml("query", boats, "--predict", "rig", "--batch", "text.csv")
+    assert "column 'length': 'long' is not a number" in error_line(done, 3)
+    done = gml("query", boats, "--evidence", "length=long,engine=y,list=0")
+    assert "node 'length' has numbers, and 'long' is not a number" in error_line(done, 2)
+    done = gml("query", boats, "--evidence", "length=9,engine=y")
+    assert "'list' has no value, and a conditional field needs one" in error_line(done, 2)
+    done = gml("query", boats, "--target", "length", "--evidence", "engine=y,list=0")
+    assert "'length' is an input of the conditional field" in error_line(done, 2)
+
+
+def test_training_rows_that_lack_a_number(gml, tmp_path):
+    lines = [f"{'ab'[k % 3 == 0]},{k / 7}" for k in range(40)]
+    rows(tmp_path / "t.csv", "y,x", *lines, "a,", "b,")
+    how = ("crf", "t.csv", "-t", "y", "--numeric", "x")
+    assert "missing values: 'x' 2" in error_line(gml(*how), 3)
+    assert json.loads(gml(*how, "--missing", "drop").stdout)["graph"]["fit"]["rows"] == 40
+    level = gml(*how, "--missing", "level")
+    assert level.returncode in (2, 3) and b"--missing level" in level.stderr
+
+
+def test_targets_of_numbers_are_refused(gml, boats):
+    done = gml("crf", "boats.csv", "-t", "length", "--numeric", "length,list")
+    said = "is for categorical columns, and column 'length' is numeric; cut it into intervals"
+    assert f"{said} (--bins 4), take values for categories (--kinds labels)" in error_line(done, 3)
+
+
+def test_report_and_picture_of_numbers(gml, boats):
+    lines = gml("crf", "boats.csv", "-t", "rig", "--numeric", "length,list", "-f", "text").stdout
+    lines = lines.decode().splitlines()
+    assert any(line.split()[:4] == ["rig=yawl", "length", "per", "sd"] for line in lines)
+    assert lines[-3].split() == ["numeric", "inputs", "mean", "sd"]
+    assert [line.split()[0] for line in lines[-2:]] == ["length", "list"]
+    told(gml("draw", boats, "--evidence", BOAT, "-o", "given.svg"))
+    told(gml("draw", boats, "-o", "field.svg"))
+
+
+def test_graphs_join_numbers(gml, boats, tmp_path):
+    (tmp_path / "g.dot").write_text("graph { rig -- length; engine -- rig }")
+    how = ("crf", "boats.csv", "g.dot", "-t", "rig", "--numeric", "length")
+    found = json.loads(finished(gml(*how)).stdout)
+    assert {node["id"]: "scale" in node for node in found["nodes"]} == {
+        "rig": False,
+        "length": True,
+        "engine": False,
+    }
+    again = gml("crf", "boats.csv", boats, "-t", "rig", "--numeric", "length,list")
+    assert finished(again)
 
 
 # ---------------------------------------------------------------------- other commands

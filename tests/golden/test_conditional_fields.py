@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import gml
 from tests.contingency_tables import hair_eye_color, ucb_admissions
+from tests.golden.iris import COLUMNS, iris
+from tests.golden.sources import DATA
 
 # LogisticRegression(C=1/(2·l2), fit_intercept=False, solver="newton-cholesky", tol=1e-12) of
 # scikit-learn 1.9.1 on a column of ones and one-hot columns of the inputs, with the counts as
@@ -35,6 +40,37 @@ def test_hair_as_scikit_learn(l2):
     assert net.tables["Hair",] == pytest.approx(expected[:, 0], abs=3e-9)
     assert net.tables["Hair", "Eye"] == pytest.approx(expected[:, 1:5], abs=3e-9)
     assert net.tables["Hair", "Sex"] == pytest.approx(expected[:, 5:], abs=3e-9)
+
+
+# LogisticRegression(C=1/(2·l2), fit_intercept=False, solver="newton-cholesky", tol=1e-13) of
+# scikit-learn 1.9.1 on a column of ones, one-hot columns and those of StandardScaler:
+# python benchmarks/crf_tables.py --record tests/golden/data/logistic.json
+NUMBERS = json.loads((DATA / "logistic.json").read_text())
+
+
+def assert_as_scikit_learn(net, known):
+    inputs = sorted(net.terms.inputs, key=lambda v: (v.is_continuous, v.name))
+    (target,) = (v.name for v in net.targets)
+    found = np.hstack([net.tables[target,][:, None], *(net.tables[target, v.name] for v in inputs)])
+    assert found == pytest.approx(np.array(known["weights"]), abs=1e-8)
+    assert net.summary.objective == pytest.approx(known["objective"], rel=1e-12)
+    scales = [net.scales[v.name] for v in inputs if v.is_continuous]
+    assert [scale.mean for scale in scales] == pytest.approx(known["mean"], rel=1e-13)
+    assert [scale.sd for scale in scales] == pytest.approx(known["sd"], rel=1e-13)
+
+
+@pytest.mark.parametrize("l2", [1.0, 0.01])
+def test_numbers_as_scikit_learn(l2):
+    net = gml.crf(iris(), target="Species", numeric=list(COLUMNS), l2=l2)
+    assert_as_scikit_learn(net, NUMBERS[f"iris {l2:g}"])
+
+
+@pytest.mark.parametrize("l2", [1.0, 0.01])
+def test_numbers_beside_labels_in_weighted_rows_as_scikit_learn(l2, sample_data):
+    flats = gml.read(sample_data / "flats.csv", numeric=["heating", "rent", "size"])
+    times = np.resize(NUMBERS["weights_of_flats"], flats.n_rows).astype(np.int64)
+    net = gml.crf(replace(flats, weights=times), target="condition", l2=l2)
+    assert_as_scikit_learn(net, NUMBERS[f"flats {l2:g}"])
 
 
 def test_admission_given_department_and_sex():

@@ -25,8 +25,11 @@ def kernel(request):
         yield found
 
 
-def random_layout(rng, n_labels, lengths, n_attributes=9):
-    """Rows of some attributes each, of which some have all labels, some a few and some none."""
+def random_layout(rng, n_labels, lengths, n_attributes=9, *, numbers=False):
+    """Rows of some attributes each, of which some have all labels, some a few and some none.
+
+    With `numbers`, attributes of rows have values.
+    """
     width = -(-n_labels // 4) * 4
     labels, cells = [], [0]
     for a in range(n_attributes):
@@ -47,6 +50,7 @@ def random_layout(rng, n_labels, lengths, n_attributes=9):
         attributes.astype(np.int32),
         np.array(cells),
         np.array(labels, dtype=np.int32),
+        rng.normal(0, 1.5, len(attributes)) if numbers else None,
     )
 
 
@@ -66,10 +70,11 @@ def row_scores(layout, cells):
     """The score of each label of each row, by definition."""
     found = np.zeros((layout.n_rows, layout.n_labels))
     for row in range(layout.n_rows):
-        for a in layout.attributes[layout.rows[row] : layout.rows[row + 1]]:
+        for k in range(layout.rows[row], layout.rows[row + 1]):
+            a, x = layout.attributes[k], 1.0 if layout.values is None else layout.values[k]
             for c in range(layout.cells[a], layout.cells[a + 1]):
                 if layout.labels[c] >= 0:
-                    found[row, layout.labels[c]] += cells[c]
+                    found[row, layout.labels[c]] += x * cells[c]
     return found
 
 
@@ -105,12 +110,16 @@ def targets_of(rng, layout):
     return rng.integers(0, layout.n_labels, layout.n_rows).astype(np.int32)
 
 
+NUMBERS = pytest.mark.parametrize("numbers", [False, True], ids=["levels", "numbers"])
+
+
+@NUMBERS
 @pytest.mark.parametrize("scale", [0.0, 1.0, 30.0, 150.0, EXTREME, -EXTREME])
 @pytest.mark.parametrize("n_labels", [2, 3, 4])
-def test_sums_over_labels_are_those_of_enumeration(kernel, n_labels, scale):
+def test_sums_over_labels_are_those_of_enumeration(kernel, n_labels, scale, numbers):
     rng = np.random.default_rng([int(abs(scale)), n_labels])
     lengths = [1, 2, 3, 4, 6 if n_labels < 4 else 5]
-    layout = random_layout(rng, n_labels, lengths)
+    layout = random_layout(rng, n_labels, lengths, numbers=numbers)
     cells, transitions = random_weights(rng, layout, scale)
     targets = targets_of(rng, layout)
     scores = row_scores(layout, cells)
@@ -132,10 +141,11 @@ def test_sums_over_labels_are_those_of_enumeration(kernel, n_labels, scale):
         assert tuple(best[start:end].tolist()) == min(reached, key=lambda labels: labels[::-1])
 
 
+@NUMBERS
 @pytest.mark.parametrize("scale", [1.0, 120.0])
-def test_the_gradient_is_that_of_differences(kernel, scale):
+def test_the_gradient_is_that_of_differences(kernel, scale, numbers):
     rng = np.random.default_rng(5)
-    layout = random_layout(rng, 3, [1, 4, 2, 5])
+    layout = random_layout(rng, 3, [1, 4, 2, 5], numbers=numbers)
     targets = targets_of(rng, layout)
     cells, transitions = random_weights(rng, layout, scale)
     _, by_cell, by_pair = gradient_by(kernel, layout, (cells, transitions), targets)
@@ -152,11 +162,12 @@ def test_the_gradient_is_that_of_differences(kernel, scale):
             assert found[place] == pytest.approx(rise, abs=2e-6 * max(1.0, scale / 10))
 
 
+@NUMBERS
 @pytest.mark.parametrize("scale", [0.3, 5.0, 60.0, EXTREME, -EXTREME])
 @pytest.mark.parametrize("n_labels", [2, 4, 5, 9, 12, 17, 20, 24, 25, 37])
-def test_the_kernel_agrees_with_the_reference(compiled, n_labels, scale):
+def test_the_kernel_agrees_with_the_reference(compiled, n_labels, scale, numbers):
     rng = np.random.default_rng(n_labels)
-    layout = random_layout(rng, n_labels, [7, 1, 0, 12], 15)
+    layout = random_layout(rng, n_labels, [7, 1, 0, 12], 15, numbers=numbers)
     weights = random_weights(rng, layout, scale)
     targets = targets_of(rng, layout)
     wanted = gradient_by(reference, layout, weights, targets)
@@ -176,9 +187,10 @@ def test_the_kernel_agrees_with_the_reference(compiled, n_labels, scale):
     )
 
 
-def test_instructions_change_no_bit():
+@NUMBERS
+def test_instructions_change_no_bit(numbers):
     rng = np.random.default_rng(1)
-    layout = random_layout(rng, 11, [30, 5, 1, 40], 20)
+    layout = random_layout(rng, 11, [30, 5, 1, 40], 20, numbers=numbers)
     weights, targets = random_weights(rng, layout, 2.0), targets_of(rng, layout)
     found = []
     for level in INSTRUCTIONS:
@@ -226,6 +238,8 @@ def test_long_sequences_of_extreme_weights_stay_finite(kernel):
         {"labels": np.array([0, 9], dtype=np.int32)},
         {"labels": np.array([0, -1], dtype=np.int32)},
         {"n_labels": 1 << 16},
+        {"values": np.array([1.0])},
+        {"values": np.array([1.0, np.nan])},
     ],
 )
 def test_a_layout_that_contradicts_itself_is_refused(change):

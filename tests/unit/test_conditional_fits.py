@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 import gml
-from gml.data.dataset import Dataset
+from gml.data.dataset import Dataset, Variable
 from gml.model.conditional import second_derivatives
 from gml.model.conditional.curvature import diagonal_steps
 from gml.model.conditional.estimation import FieldTrials, estimate_field
 from gml.model.conditional.fit import FieldFitter, FieldPenalty
 from gml.model.conditional.folds import L2_GRID, judged_by_folds
 from gml.model.conditional.likelihood import PartLikelihood
+from gml.model.conditional.numeric_inputs import Scale
 from gml.model.conditional.row_elimination import RowElimination
 from gml.model.conditional.rows import FieldRows
 from gml.model.conditional.terms import FieldTerms
@@ -57,9 +58,13 @@ def newton(x, y, levels, l2):
     raise AssertionError("Newton's method did not converge")
 
 
+BOTH = pytest.mark.parametrize("numbers", [False, True], ids=["levels", "numbers"])
+
+
+@BOTH
 @pytest.mark.parametrize("block_rows", [1, 3, 1000])
-def test_the_diagonal_of_the_curvature_is_summed_block_by_block(block_rows):
-    terms = loopy_terms()
+def test_the_diagonal_of_the_curvature_is_summed_block_by_block(block_rows, numbers):
+    terms = loopy_terms(numbers=numbers)
     data = random_rows(terms, 60, seed=4)
     rows = FieldRows.of(terms, data)
     (part,) = terms.parts
@@ -75,8 +80,11 @@ def test_the_diagonal_of_the_curvature_is_summed_block_by_block(block_rows):
     place = {target.name: t for t, target in enumerate(part.targets)}
     reads = {variable.name: k for k, variable in enumerate(part.inputs)}
     tables = part.tables(weights)
+    # Numbers are standardised already.
+    as_they_are = replace(part, scales=dict.fromkeys(part.scales, Scale(0.0, 1.0)))
     for x, times in zip(seen.inputs.T.tolist(), counted.times.tolist(), strict=True):
-        joint = conditional(part, tables, x)
+        x = [z if v.is_continuous else int(z) for v, z in zip(part.inputs, x, strict=True)]
+        joint = conditional(as_they_are, tables, x)
         own = [
             joint.sum(axis=tuple(a for a in range(joint.ndim) if a != t)) for t in place.values()
         ]
@@ -84,6 +92,8 @@ def test_the_diagonal_of_the_curvature_is_summed_block_by_block(block_rows):
             p = own[place[scope[0]]]
             if len(scope) == 1:
                 table += times * p * (1 - p)
+            elif scope[1] in part.scales:
+                table[:, 0] += times * p * (1 - p) * x[reads[scope[1]]] ** 2
             elif scope[1] in reads:
                 table[:, x[reads[scope[1]]]] += times * p * (1 - p)
             else:
@@ -109,9 +119,10 @@ def test_one_target_is_multinomial_regression(size, l2):
     assert found.tables["y", "b"] == pytest.approx(w[:, 4:], abs=1e-7)
 
 
-def test_large_parts_have_the_same_maximum(monkeypatch):
+@BOTH
+def test_large_parts_have_the_same_maximum(monkeypatch, numbers):
     """Where the matrix of second derivatives is too large, its diagonal leads there too."""
-    terms = loopy_terms()
+    terms = loopy_terms(numbers=numbers)
     data = random_rows(terms, 150, seed=3)
     by_newton = fitted(terms, data)
     monkeypatch.setattr(second_derivatives, "_MOST_WEIGHTS", 1)
@@ -122,9 +133,10 @@ def test_large_parts_have_the_same_maximum(monkeypatch):
         assert by_diagonal.tables[scope] == pytest.approx(table, abs=1e-7)
 
 
+@BOTH
 @pytest.mark.parametrize("l2", [1.0, 0.05])
-def test_where_targets_meet_the_derivatives_are_zero(l2):
-    terms = loopy_terms()
+def test_where_targets_meet_the_derivatives_are_zero(l2, numbers):
+    terms = loopy_terms(numbers=numbers)
     data = random_rows(terms, 150, seed=3)
     found = fitted(terms, data, l2=l2)
     assert found.converged
@@ -137,8 +149,9 @@ def test_where_targets_meet_the_derivatives_are_zero(l2):
     assert found.objective == pytest.approx(likelihood - l2 * squares, rel=1e-12)
 
 
-def test_sparse_weights_meet_the_conditions_of_the_lasso():
-    terms = loopy_terms()
+@BOTH
+def test_sparse_weights_meet_the_conditions_of_the_lasso(numbers):
+    terms = loopy_terms(numbers=numbers)
     data = random_rows(terms, 150, seed=3)
     l1, l2 = 3.0, 0.5
     found = fitted(terms, data, l1=l1, l2=l2)
@@ -171,8 +184,9 @@ def test_targets_without_edges_are_fitted_as_if_alone():
             assert np.array_equal(together.tables[scope], table)
 
 
-def test_the_order_of_rows_and_columns_changes_no_bit():
-    terms = loopy_terms()
+@BOTH
+def test_the_order_of_rows_and_columns_changes_no_bit(numbers):
+    terms = loopy_terms(numbers=numbers)
     data = random_rows(terms, 120, seed=6)
     found = fitted(terms, data)
     rng = np.random.default_rng(0)
@@ -182,14 +196,20 @@ def test_the_order_of_rows_and_columns_changes_no_bit():
         tuple(data.variables[k] for k in columns),
         tuple(np.ascontiguousarray(data.columns[k][order]) for k in columns),
     )
-    again = FieldTerms.of_scopes(terms.targets[::-1], terms.inputs[::-1], terms.scopes[::-1])
+    again = FieldTerms.of_scopes(
+        terms.targets[::-1], terms.inputs[::-1], terms.scopes[::-1], terms.scales
+    )
     other = fitted(again, turned)
     for scope, table in found.tables.items():
         assert np.array_equal(other.tables[scope], table)
 
 
-def test_weights_stand_for_rows():
-    terms = FieldTerms.complete([variable("y", 3)], [variable("x", 2)])
+@BOTH
+def test_weights_stand_for_rows(numbers):
+    inputs, scales = [variable("x", 2)], {}
+    if numbers:
+        inputs, scales = [*inputs, Variable("z", None)], {"z": Scale(0.1, 1.4)}
+    terms = FieldTerms.complete([variable("y", 3)], inputs, scales)
     data = random_rows(terms, 40, seed=7)
     times = np.random.default_rng(1).integers(0, 4, 40)
     weighted = fitted(terms, replace(data, weights=times))
@@ -288,8 +308,9 @@ def test_separation_among_several_targets():
     assert field_of(full, l2=0).summary.converged
 
 
-def test_without_a_penalty_the_margins_of_features_are_matched():
-    terms = loopy_terms()
+@BOTH
+def test_without_a_penalty_the_margins_of_features_are_matched(numbers):
+    terms = loopy_terms(numbers=numbers)
     data = random_rows(terms, 400, seed=9)
     found = fitted(terms, data, l2=0.0)
     assert found.converged

@@ -30,23 +30,48 @@ from tests.conditional import (
 
 @pytest.fixture(scope="module")
 def loopy():
-    terms = loopy_terms()
+    return terms_and_tables(numbers=False)
+
+
+def terms_and_tables(*, numbers):
+    terms = loopy_terms(numbers=numbers)
     weights = np.random.default_rng(5).normal(0, 1.5, terms.size)
     return terms, terms.tables(weights)
 
 
+@pytest.fixture(scope="module", params=[False, True], ids=["levels", "numbers"])
+def either(request):
+    """A field whose inputs have levels, and one with numeric inputs besides."""
+    return terms_and_tables(numbers=request.param)
+
+
 INPUTS = np.array([[0, 0], [2, 1], [1, 1], [-1, 0], [0, -1], [-1, -1], [2, 1]])
+T, Y = [0.5, -3.0, np.nan, 4.25, 0.0, np.nan, -3.0], [1.0, -1.0, -2.0, np.nan, 0.25, np.nan, -1.0]
 
 
-def test_posteriors_by_enumeration(loopy):
-    terms, tables = loopy
-    found = FieldPredictor(terms, tables).posteriors(INPUTS)
-    for row, x in enumerate(INPUTS.tolist()):
+def inputs_of(terms):
+    """Rows of inputs; those of numbers stand where their names do: t, x, y, z."""
+    if not terms.scales:
+        return INPUTS
+    return np.column_stack([T, INPUTS[:, 0], Y, INPUTS[:, 1]])
+
+
+def codes_in(terms, inputs):
+    """The same as codes, and numbers."""
+    for x in inputs.tolist():
+        yield [z if v.is_continuous else int(z) for v, z in zip(terms.inputs, x, strict=True)]
+
+
+def test_posteriors_by_enumeration(either):
+    terms, tables = either
+    inputs = inputs_of(terms)
+    found = FieldPredictor(terms, tables).posteriors(inputs)
+    for row, x in enumerate(codes_in(terms, inputs)):
         p = conditional(terms, tables, x)
         for t, table in enumerate(found.targets):
             others = tuple(k for k in range(p.ndim) if k != t)
             assert table[row] == pytest.approx(p.sum(axis=others), abs=1e-14)
-    assert found.log_evidence.tolist() == [0.0] * len(INPUTS)
+    assert found.log_evidence.tolist() == [0.0] * len(inputs)
 
 
 OBSERVED = np.array(
@@ -72,10 +97,12 @@ def given_observed(p, observed):
     return kept
 
 
-def test_observed_targets_by_enumeration(loopy):
-    terms, tables = loopy
-    found = FieldPredictor(terms, tables).posteriors(INPUTS, OBSERVED)
-    for row, (x, observed) in enumerate(zip(INPUTS.tolist(), OBSERVED.tolist(), strict=True)):
+def test_observed_targets_by_enumeration(either):
+    terms, tables = either
+    inputs = inputs_of(terms)
+    found = FieldPredictor(terms, tables).posteriors(inputs, OBSERVED)
+    codes = codes_in(terms, inputs)
+    for row, (x, observed) in enumerate(zip(codes, OBSERVED.tolist(), strict=True)):
         p = given_observed(conditional(terms, tables, x), observed)
         assert found.log_evidence[row] == pytest.approx(np.log(p.sum()), abs=1e-13)
         for t, table in enumerate(found.targets):
@@ -83,10 +110,12 @@ def test_observed_targets_by_enumeration(loopy):
             assert table[row] == pytest.approx(p.sum(axis=others) / p.sum(), abs=1e-13)
 
 
-def test_most_probable_values_by_enumeration(loopy):
-    terms, tables = loopy
-    found = FieldPredictor(terms, tables).best(INPUTS, OBSERVED)
-    for row, (x, observed) in enumerate(zip(INPUTS.tolist(), OBSERVED.tolist(), strict=True)):
+def test_most_probable_values_by_enumeration(either):
+    terms, tables = either
+    inputs = inputs_of(terms)
+    found = FieldPredictor(terms, tables).best(inputs, OBSERVED)
+    codes = codes_in(terms, inputs)
+    for row, (x, observed) in enumerate(zip(codes, OBSERVED.tolist(), strict=True)):
         p = given_observed(conditional(terms, tables, x), observed)
         assert tuple(found.levels[row]) == np.unravel_index(p.argmax(), p.shape)
         assert found.log_probability[row] == pytest.approx(np.log(p.max() / p.sum()), abs=1e-13)
@@ -141,16 +170,16 @@ def likelihood_of(terms, data):
     return PartLikelihood(seen, RowElimination(terms)), seen.counted(rows)
 
 
-def test_log_likelihood_by_enumeration(loopy):
-    terms, tables = loopy
+def test_log_likelihood_by_enumeration(either):
+    terms, tables = either
     data = random_rows(terms, 60, seed=1)
     likelihood, counted = likelihood_of(terms, data)
     value, _ = likelihood.value_and_gradient(terms.vector(tables), counted)
     assert value == pytest.approx(log_likelihood(terms, tables, data), rel=1e-13)
 
 
-def test_gradient_by_differences(loopy):
-    terms, tables = loopy
+def test_gradient_by_differences(either):
+    terms, tables = either
     likelihood, counted = likelihood_of(terms, random_rows(terms, 60, seed=1))
     weights = terms.vector(tables)
     _, gradient = likelihood.value_and_gradient(weights, counted)
@@ -166,8 +195,8 @@ def test_gradient_by_differences(loopy):
         assert gradient[k] == pytest.approx(slope, abs=1e-8)
 
 
-def test_curvature_by_differences(loopy):
-    terms, tables = loopy
+def test_curvature_by_differences(either):
+    terms, tables = either
     rows = FieldRows.of(terms, random_rows(terms, 60, seed=1))
     seen = rows.seen_by(terms)
     counted = seen.counted(rows)
@@ -182,11 +211,11 @@ def test_curvature_by_differences(loopy):
         above, below = (
             likelihood.value_and_gradient(weights + way * moved, counted)[1] for way in (1, -1)
         )
-        assert found[k] == pytest.approx((below - above) / (2 * step), abs=1e-7)
+        assert found[k] == pytest.approx((below - above) / (2 * step), abs=2e-7)
 
 
-def test_gradient_is_seen_less_expected(loopy):
-    terms, tables = loopy
+def test_gradient_is_seen_less_expected(either):
+    terms, tables = either
     data = random_rows(terms, 40, seed=2)
     likelihood, counted = likelihood_of(terms, data)
     _, gradient = likelihood.value_and_gradient(terms.vector(tables), counted)

@@ -81,6 +81,7 @@ _field_options = keyword_options(
     "  gml crf patients.csv --target Cancer -o field.json\n"
     "  gml crf patients.csv --target Cancer,Bronchitis -f text   # report, strongest features\n"
     "  gml crf patients.csv --target Cancer --l2 auto -o field.json\n"
+    "  gml crf patients.csv --target Cancer --numeric Age,Weight -o field.json\n"
     "  gml crf patients.csv graph.dot --target Cancer,Bronchitis --folds 10 -f text\n"
     "  gml crf old.csv --target Cancer --holdout new.csv -f text\n"
     "  gml query field.json --predict Cancer --batch new.csv -o predicted.csv\n"
@@ -110,8 +111,9 @@ def command(
 
     There is a weight for each level of a target, for each level of it with a level of an input, and
     for each pair of levels of two targets that are joined: all are, or those that an edge of GRAPH
-    joins (a DAG is moralised). They maximise the conditional likelihood less a penalty. With one
-    target this is multinomial logistic regression.
+    joins (a DAG is moralised). An input of numbers (--numeric) has one for each level of a target,
+    which the number multiplies, standardised by the mean and sd of DATA. They maximise the
+    conditional likelihood less a penalty. With one target this is multinomial logistic regression.
 
     With --sequence, rows are the links of chains: there is a weight for each label with each level
     of an input in the row or near it (--window), and for each label after another, where training

@@ -281,9 +281,9 @@ _MISSING_INPUTS = click.option(
 
 
 def field_data_options(function: Function) -> Function:
-    """DATA and its options for conditional fields, which are over labels."""
+    """DATA and its options for conditional fields, which may leave cells out along sequences."""
     instead = {_MISSING: _MISSING_INPUTS}
-    options = [instead.get(option, option) for option in _ROW_OPTIONS if option is not _NUMERIC]
+    options = [instead.get(option, option) for option in _ROW_OPTIONS]
     return _data_options(function, [*options, _WEIGHTS_FRACTIONAL])
 
 

@@ -16,6 +16,7 @@ from gml.formats.reports.crf import (
     method_in_words,
     path_in_words,
     penalties_in_words,
+    scale_lines,
 )
 from gml.formats.text_room import require_graph_text
 from gml.model.sequences.chain_field import ChainField
@@ -46,7 +47,7 @@ def dump_chain_text(net: ChainField) -> str:
         said = [[name, what] for name, what in training_in_words(net.summary)]
         parts = [[title, *aligned(said, indent=_INDENT)]]
         parts += [_figures(net.summary), path_in_words(net.summary, "−ln p per row")]
-    parts.append(_features(net))
+    parts += [_features(net), scale_lines(net.scales)]
     return "\n".join("".join(f"{line}\n" for line in lines) for lines in parts if lines)
 
 

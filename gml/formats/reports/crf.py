@@ -1,13 +1,14 @@
 """Conditional random fields for people: the fit, how well it predicts, the strongest features.
 
 Weights are in the sum-to-zero gauge, so that they can be compared: each says how much more likely
-the levels are together than on average, in nats. Of a variable with two levels only the last is
-listed, as the other has the opposite sign. Numbers have 6 significant digits.
+the levels are together than on average, in nats, or how much one standard deviation more of a
+numeric input adds. Of a variable with two levels only the last is listed, as the other has the
+opposite sign. Numbers have 6 significant digits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import product
 
 from gml.errors import counted
@@ -15,6 +16,7 @@ from gml.formats.reports.terms import row_count
 from gml.formats.text_room import require_graph_text
 from gml.model.conditional.field import ConditionalField
 from gml.model.conditional.figures import FieldFigures
+from gml.model.conditional.numeric_inputs import Scale
 from gml.model.conditional.summary import FieldSummary
 from gml.model.conditional.terms import Table
 from gml.model.markovnet import COUPLING
@@ -51,7 +53,7 @@ def dump_crf_text(net: ConditionalField) -> str:
     parts = [[f"conditional random field, {', '.join(size)}", *fit]]
     if net.summary is not None:
         parts += [_figures(net.summary), path_in_words(net.summary)]
-    parts += [_edges(net), _features(net)]
+    parts += [_edges(net), _features(net), scale_lines(net.scales)]
     return "\n".join("".join(f"{line}\n" for line in lines) for lines in parts if lines)
 
 
@@ -173,6 +175,20 @@ def _features(net: ConditionalField) -> list[str]:
     return [title, *aligned(shown, right={2}, indent=_INDENT), *left]
 
 
+def scale_lines(scales: Mapping[str, Scale]) -> list[str]:
+    """The numeric inputs as lines, if there are any."""
+    rows = [["numeric inputs", "mean", "sd"], *scale_rows(scales)]
+    return aligned(rows, right={1, 2}) if len(rows) > 1 else []
+
+
+def scale_rows(scales: Mapping[str, Scale]) -> list[list[str]]:
+    """The mean and the standard deviation (divisor n) of each numeric input, by name."""
+    return [
+        [visible(name), _number(scale.mean), _number(scale.sd)]
+        for name, scale in sorted(scales.items())
+    ]
+
+
 def _padded(cells: tuple[str, ...]) -> tuple[str, ...]:
     return (*cells, "") if len(cells) == 1 else cells
 
@@ -180,16 +196,19 @@ def _padded(cells: tuple[str, ...]) -> tuple[str, ...]:
 def strongest_features(net: ConditionalField) -> list[tuple[tuple[str, ...], float]]:
     """The features by the size of their weights, each as `variable=level` texts.
 
-    Of a variable with two levels only the last is there. Ties are in the order of the terms.
+    A numeric input is `variable per sd`. Of a variable with two levels only the last is there. Ties
+    are in the order of the terms.
     """
-    levels = {variable.name: variable.levels or () for variable in net.variables}
+    texts = {
+        v.name: [f"{visible(v.name)} per sd"]
+        if v.levels is None
+        else [f"{visible(v.name)}={visible(level)}" for level in v.levels]
+        for v in net.variables
+    }
     found = []
     for scope, table in net.gauged.items():
         for cell in product(*map(_shown_levels, table.shape)):
-            said = tuple(
-                f"{visible(name)}={visible(levels[name][code])}"
-                for name, code in zip(scope, cell, strict=True)
-            )
+            said = tuple(texts[name][code] for name, code in zip(scope, cell, strict=True))
             found.append((said, _at(table, cell)))
     return sorted(found, key=lambda feature: -abs(feature[1]))
 

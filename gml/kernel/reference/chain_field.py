@@ -41,8 +41,9 @@ class ChainRows:
             residuals = np.exp(alpha + beta)
             residuals[np.arange(end - start), of_row] -= 1
             for row in range(start, end):
-                places = self._places(row)
-                np.add.at(out[0], places, residuals[row - start, self._layout.labels[places]])
+                places, values = self._places(row)
+                residual = residuals[row - start, self._layout.labels[places]]
+                np.add.at(out[0], places, values * residual)
             for t in range(1, end - start):
                 ahead = scores[t] + beta[t] - totals[t]
                 out[1][...] += np.exp(alpha[t - 1][:, None] + transitions + ahead)
@@ -84,20 +85,24 @@ class ChainRows:
             if starts[s] < starts[s + 1]:
                 yield int(starts[s]), int(starts[s + 1])
 
-    def _places(self, row: int) -> NDArray[np.int64]:
-        """The cells of the attributes of a row, those beyond the labels left out."""
+    def _places(self, row: int) -> tuple[NDArray[np.int64], Numbers]:
+        """The cells of the attributes of a row, and the values of these, those beyond the labels
+        left out."""
         layout = self._layout
-        of_row = layout.attributes[layout.rows[row] : layout.rows[row + 1]]
+        inside = slice(int(layout.rows[row]), int(layout.rows[row + 1]))
+        of_row = layout.attributes[inside]
+        values = np.ones(len(of_row)) if layout.values is None else layout.values[inside]
         parts = [np.arange(layout.cells[a], layout.cells[a + 1]) for a in of_row]
         places = np.concatenate([np.empty(0, dtype=np.int64), *parts])
-        found: NDArray[np.int64] = places[layout.labels[places] >= 0]
-        return found
+        of_cell = np.repeat(values, [len(part) for part in parts])
+        kept = layout.labels[places] >= 0
+        return places[kept], of_cell[kept]
 
     def _scores(self, cells: Numbers, start: int, end: int) -> Numbers:
         scores = np.zeros((end - start, self._layout.n_labels))
         for row in range(start, end):
-            places = self._places(row)
-            np.add.at(scores[row - start], self._layout.labels[places], cells[places])
+            places, values = self._places(row)
+            np.add.at(scores[row - start], self._layout.labels[places], values * cells[places])
         return scores
 
 

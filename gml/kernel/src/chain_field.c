@@ -158,12 +158,13 @@ LANE_INLINE void add_scores(const chain_rows *rows, const double *weights, int64
     for (int64_t k = rows->rows[row]; k < rows->rows[row + 1]; k++) {
         const int32_t a = rows->attributes[k];
         const int64_t start = rows->cells[a], n = rows->cells[a + 1] - start;
+        const double value = rows->values ? rows->values[k] : 1;
         if (n == width)
             for (size_t b = 0; b < blocks; b++)
-                lanes_of(scores)[b] += ((const loose_lanes *)(weights + start))[b];
+                lanes_of(scores)[b] += value * ((const loose_lanes *)(weights + start))[b];
         else
             for (int64_t c = start; c < start + n; c++)
-                scores[rows->labels[c]] += weights[c];
+                scores[rows->labels[c]] += value * weights[c];
     }
 }
 
@@ -174,12 +175,13 @@ LANE_INLINE void add_residual(const chain_rows *rows, int64_t row, const double 
     for (int64_t k = rows->rows[row]; k < rows->rows[row + 1]; k++) {
         const int32_t a = rows->attributes[k];
         const int64_t start = rows->cells[a], n = rows->cells[a + 1] - start;
+        const double value = rows->values ? rows->values[k] : 1;
         if (n == width)
             for (size_t b = 0; b < blocks; b++)
-                ((loose_lanes *)(out + start))[b] += const_lanes(residual)[b];
+                ((loose_lanes *)(out + start))[b] += value * const_lanes(residual)[b];
         else
             for (int64_t c = start; c < start + n; c++)
-                out[c] += residual[rows->labels[c]];
+                out[c] += value * residual[rows->labels[c]];
     }
 }
 

@@ -1,16 +1,17 @@
 /* Chains of labels over rows with sparse attributes: linear-chain conditional random fields (Lafferty,
    McCallum & Pereira 2001). The score of labels y over the rows of a sequence is
 
-     sum over rows t and attributes a of row t of w[a, y_t]  +  sum over t > 0 of v[y_(t-1), y_t],
+     sum over rows t and attributes a of row t of x[t, a] w[a, y_t]  +  sum over t > 0 of v[y_(t-1), y_t],
 
-   and its exponential, divided by the sum over all labels, is their probability. */
+   where x is 1 unless the attributes have values, and its exponential, divided by the sum over all labels, is their probability. */
 #ifndef GML_CHAIN_FIELD_H
 #define GML_CHAIN_FIELD_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Sequence s has the rows sequences[s] to sequences[s+1], row t the attributes from rows[t] to rows[t+1].
+/* Sequence s has the rows sequences[s] to sequences[s+1], row t the attributes from rows[t] to rows[t+1],
+   with their values at the same places, or NULL.
    Attribute a has the cells from cells[a] to cells[a+1], each for a label: either `width` of them, those of
    all labels in order, or fewer, those of the labels in `labels`. */
 typedef struct {
@@ -19,6 +20,7 @@ typedef struct {
     const int32_t *attributes;
     const int64_t *cells;
     const int32_t *labels;
+    const double *values;
 } chain_rows;
 
 /* A weight for each cell, and one for each pair of labels: the first of the pair, then the second. */

@@ -2,7 +2,8 @@
 
 Small parts have all second derivatives (second_derivatives.py), so that a step is one of Newton's.
 Others have the diagonal alone: a feature with probability p given the inputs adds p(1 − p) for each
-row that can have it; that of two targets, as if they were independent.
+row that can have it, times the square of a numeric input; that of two targets, as if they were
+independent.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from gml.model.conditional.terms import Table, Vector
 
 # Directions along which nothing bends, as those that change no probability.
 _LEAST = 1e-10
+# Sums of numbers, unlike counts, leave slopes along these that are rounding alone.
+_LEAST_WITH_NUMBERS = 1e-7
 
 
 def newton_steps(
@@ -27,7 +30,8 @@ def newton_steps(
     bends = curvature(rows, counted, weights) / counted.n
     diagonal = np.diag_indices_from(bends)
     bends[diagonal] += 2 * l2 / counted.n
-    bends[diagonal] += _LEAST * float(bends.diagonal().max())
+    least = _LEAST_WITH_NUMBERS if rows.terms.scales else _LEAST
+    bends[diagonal] += least * float(bends.diagonal().max())
     inverse: Table = np.linalg.inv(bends).astype(np.float64)
     # Rounding must not make it lopsided.
     inverse = (inverse + inverse.T) / 2
@@ -55,9 +59,13 @@ def diagonal_steps(
             diagonal[name,] += weights.sum(axis=0)
             for k in terms.reads[t]:
                 into = diagonal[name, terms.inputs[k].name]
+                if terms.inputs[k].is_continuous:
+                    into[:, 0] += np.einsum("r,rl->l", np.square(inputs[k]), weights)
+                    continue
+                codes = np.asarray(inputs[k], dtype=np.intp)
                 for level in range(len(into)):
                     into[level] += np.bincount(
-                        inputs[k], weights=weights[:, level], minlength=into.shape[1]
+                        codes, weights=weights[:, level], minlength=into.shape[1]
                     )
         for i, j in terms.pairs:
             into = diagonal[terms.targets[i].name, terms.targets[j].name]

@@ -1,7 +1,8 @@
 """ConditionalField: p(y | x), a conditional random field over some columns given the others.
 
-It is no distribution of the inputs x, so it can be asked only where all of these are known: then it
-is an ordinary undirected model of the targets y (`given`).
+Targets have levels; inputs have levels, or hold numbers, which the field standardises. It is no
+distribution of the inputs x, so it can be asked only where all of these are known: then it is an
+ordinary undirected model of the targets y (`given`).
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from gml.errors import (
 from gml.graph.graph import Graph
 from gml.graph.provenance import Provenance
 from gml.model.conditional.gauge import in_sum_to_zero_gauge
+from gml.model.conditional.numeric_inputs import Scale, Slope, feature_over, require_scales
 from gml.model.conditional.summary import FieldSummary
 from gml.model.conditional.terms import FieldTerms, Scope, Table
 from gml.model.evidence import resolved
@@ -50,7 +52,8 @@ class ConditionalField:
     """Targets, inputs, and tables of weights: (target,), (target, input) and (target, target).
 
     Weights are one-hot, one for each cell, as they were penalised; `gauged` has them in the
-    sum-to-zero gauge.
+    sum-to-zero gauge. The table of a numeric input has one column: the weights of the standardised
+    number, as `scales` has its mean and sd.
 
     Examples
     --------
@@ -65,15 +68,17 @@ class ConditionalField:
 
     targets: tuple[Variable, ...]
     inputs: tuple[Variable, ...]
-    features: tuple[Potential, ...]
+    features: tuple[Potential | Slope, ...]
     summary: FieldSummary | None = None
     learning: Provenance = field(default_factory=Provenance)
     training: Training | None = None
+    scales: Mapping[str, Scale] = field(default_factory=dict)
+    """The mean and the sd of each numeric input, in the rows that the field was fitted on."""
     graph: Graph = field(init=False, repr=False, compare=False)
 
     is_gaussian = False
     is_mixed = False
-    """Whether the nodes are numbers, as in other models."""
+    """Whether it is a joint distribution of numbers, as other models may be: it is none at all."""
 
     if TYPE_CHECKING:
         # The package adds these to the class: files and pictures are above this room.
@@ -89,6 +94,7 @@ class ConditionalField:
         if len(known) != len(self.variables):
             raise GraphError("a conditional field lists a variable twice")
         targets = {target.name for target in self.targets}
+        require_scales(self.variables, targets, self.scales)
         scopes: set[frozenset[str]] = set()
         for potential in self.features:
             _require_feature(potential, known, targets)
@@ -120,8 +126,7 @@ class ConditionalField:
         """Make a field of tables of weights by their scopes."""
         known = {variable.name: variable for variable in (*targets, *inputs)}
         features = tuple(
-            Potential(tuple(known[name] for name in scope), table)
-            for scope, table in tables.items()
+            feature_over([known[name] for name in scope], table) for scope, table in tables.items()
         )
         return cls(tuple(targets), tuple(inputs), features, **about)
 
@@ -136,6 +141,7 @@ class ConditionalField:
             [(a, "---", b, {COUPLING: strength}) for a, b, strength in sorted(edges)],
             kind="undirected",
             levels={v.name: v.levels for v in self.variables if v.levels is not None},
+            numeric=[v.name for v in self.variables if v.levels is None],
             learning=self.learning,
         )
 
@@ -157,7 +163,7 @@ class ConditionalField:
     def terms(self) -> FieldTerms:
         """The features as sets of variables."""
         scopes = [potential.names for potential in self.features]
-        return FieldTerms.of_scopes(self.targets, self.inputs, scopes)
+        return FieldTerms.of_scopes(self.targets, self.inputs, scopes, self.scales)
 
     @functools.cached_property
     def tables(self) -> dict[Scope, Table]:
@@ -214,7 +220,17 @@ class ConditionalField:
                 f"{listing(missing)} {agreeing(len(missing), 'has', 'have')} no value, and a "
                 "conditional field needs one for every input"
             )
-        codes = {v.name: (v.levels or ()).index(str(values[v.name])) for v in self.inputs}
+        given = np.array(
+            [
+                [
+                    float(values[v.name])
+                    if v.levels is None
+                    else v.levels.index(str(values[v.name]))
+                    for v in self.terms.inputs
+                ]
+            ]
+        )
+        met = dict(zip((v.name for v in self.terms.inputs), self.terms.columns(given), strict=True))
         known = {target.name: target for target in self.targets}
         tables: dict[Scope, Table] = {}
         for scope, table in self.tables.items():
@@ -224,7 +240,9 @@ class ConditionalField:
             if len(scope) == 2 and scope[1] in known:
                 tables[scope] = table
             elif len(scope) == 2:
-                tables[scope[:1]] = tables[scope[:1]] + table[:, codes[scope[1]]]
+                (x,) = met[scope[1]].tolist()
+                more = x * table[:, 0] if scope[1] in self.scales else table[:, int(x)]
+                tables[scope[:1]] = tables[scope[:1]] + more
         return markov_of_tables(
             self.targets,
             [
@@ -313,7 +331,7 @@ class ConditionalField:
 
 
 def _require_feature(
-    potential: Potential, known: Mapping[str, Variable], targets: set[str]
+    potential: Potential | Slope, known: Mapping[str, Variable], targets: set[str]
 ) -> None:
     """Refuse a feature that is not over a target, or a target and one other variable."""
     where = f"the feature over {listing(potential.names)}"
@@ -333,7 +351,10 @@ def _require_feature(
 
 
 def _strength(table: Table) -> float:
-    """How strongly two nodes are joined: J for two levels each, else the root mean square."""
-    if table.shape == (2, 2):
-        return float(table[1, 1])
+    """How strongly two nodes are joined: J for two levels each, else the root mean square.
+
+    For two levels and a number it is the weight of the second, per sd.
+    """
+    if table.shape in ((2, 2), (2, 1)):
+        return float(table[1, -1])
     return math.sqrt(float(np.mean(table**2)))

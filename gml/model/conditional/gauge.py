@@ -2,7 +2,8 @@
 
 One-hot weights of the same field are not unique: what only depends on x cancels in p(y | x), and
 what only depends on one target may be part of its bias or of any table that it is in. In this gauge
-every table adds up to 0 along each of its axes, the rest is in the biases, and those add up to 0.
+every table adds up to 0 along each of its axes, the rest is in the biases, and those add up to 0;
+weights of numeric inputs add up to 0 over the levels of the target.
 The weights that a file holds, and that were penalised, are the one-hot ones.
 """
 
@@ -33,6 +34,9 @@ def in_sum_to_zero_gauge(terms: FieldTerms, tables: Mapping[Scope, Table]) -> di
         if len(scope) < 2:
             continue
         table = found[scope]
+        if scope[1] in terms.scales:
+            found[scope] = table - table.mean(axis=0)
+            continue
         first = table.mean(axis=1, keepdims=True)
         second = table.mean(axis=0, keepdims=True)
         found[scope[:1]] += first[:, 0]

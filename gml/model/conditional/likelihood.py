@@ -1,6 +1,7 @@
 """The conditional log-likelihood of a part of a field, and its gradient.
 
-With w the weights and f the features that a row switches on, the log-likelihood is
+With w the weights and f the features that a row switches on (of numeric inputs, the standardised
+numbers), the log-likelihood is
 
     Σ_rows [ w·f(y, x) − ln Z(x) ],
 
@@ -14,6 +15,7 @@ Everything is divided by the number of rows before it is minimised.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +27,11 @@ from gml.stopping import check_stopped
 
 
 def unary_weights(
-    terms: FieldTerms, tables: Mapping[Scope, Table], inputs: NDArray[np.intp]
+    terms: FieldTerms, tables: Mapping[Scope, Table], inputs: NDArray[Any]
 ) -> list[Rows]:
     """Return the log-weight of each level of each target for rows of inputs (inputs × rows).
 
-    An input of -1 has no features.
+    A code of -1 has no features.
     """
     found = []
     n_rows = inputs.shape[1]
@@ -38,10 +40,14 @@ def unary_weights(
         weights = np.empty((n_rows, len(bias)))
         weights[...] = bias
         for k in read:
-            table = tables[target.name, terms.inputs[k].name]
+            variable = terms.inputs[k]
+            table = tables[target.name, variable.name]
+            if variable.is_continuous:
+                weights += inputs[k][:, None] * table[:, 0]
+                continue
             # The last row, which -1 picks, has no weight.
             by_level = np.vstack([table.T, np.zeros(len(bias))])
-            weights += by_level[inputs[k]]
+            weights += by_level[np.asarray(inputs[k], dtype=np.intp)]
         found.append(weights)
     return found
 
@@ -91,7 +97,7 @@ class PartLikelihood:
         self,
         into: Mapping[Scope, Table],
         posteriors: Sequence[Rows],
-        inputs: NDArray[np.intp],
+        inputs: NDArray[Any],
         times: Vector,
     ) -> None:
         """Take off how often each level of a target, alone and with its inputs, is expected."""
@@ -101,7 +107,11 @@ class PartLikelihood:
             for k in self._terms.reads[t]:
                 variable = self._terms.inputs[k]
                 table = into[target.name, variable.name]
+                if variable.is_continuous:
+                    table[:, 0] -= np.einsum("r,rl->l", inputs[k], expected)
+                    continue
+                codes = np.asarray(inputs[k], dtype=np.intp)
                 for level in range(len(table)):
                     table[level] -= np.bincount(
-                        inputs[k], weights=expected[:, level], minlength=table.shape[1]
+                        codes, weights=expected[:, level], minlength=table.shape[1]
                     )

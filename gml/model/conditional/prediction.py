@@ -1,14 +1,14 @@
 """What a field says of rows: posteriors of its targets, and their most probable values together.
 
 Rows are codes of the inputs, -1 for one whose features are left out, and codes of targets that are
-observed besides, -1 for the others. Rows that a part of the field cannot tell apart are answered
-once.
+observed besides, -1 for the others. Where there are numeric inputs all inputs are float64, and
+those that are missing NaN. Rows that a part of the field cannot tell apart are answered once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +68,7 @@ class FieldPredictor:
             for part in terms.parts
         ]
 
-    def posteriors(self, inputs: Codes, observed: Codes | None = None) -> RowPosteriors:
+    def posteriors(self, inputs: NDArray[Any], observed: Codes | None = None) -> RowPosteriors:
         """Return what each row says about each target."""
         n = len(inputs)
         targets = [np.empty((n, len(t.levels or ()))) for t in self._terms.targets]
@@ -86,7 +86,7 @@ class FieldPredictor:
                     log_evidence[chosen] += (log_z - free())[inside]
         return RowPosteriors(targets, log_evidence)
 
-    def best(self, inputs: Codes, observed: Codes | None = None) -> BestRows:
+    def best(self, inputs: NDArray[Any], observed: Codes | None = None) -> BestRows:
         """Return the most probable values of all targets together."""
         n = len(inputs)
         levels = np.empty((n, len(self._terms.targets)), dtype=np.int64)
@@ -106,15 +106,14 @@ class FieldPredictor:
         return BestRows(levels, log_p, log_evidence)
 
     def _blocks(
-        self, part: FieldTerms, tree: RowElimination, rows: Codes
+        self, part: FieldTerms, tree: RowElimination, rows: NDArray[Any]
     ) -> Iterator[tuple[slice, list[Rows], Callable[[], Vector] | None]]:
         """Yield blocks, their log-weights under the evidence, and what finds ln Z without it."""
         n_inputs = len(part.inputs)
         for start in range(0, len(rows), tree.block_rows):
             check_stopped()
             block = slice(start, min(start + tree.block_rows, len(rows)))
-            inputs = np.ascontiguousarray(rows[block, :n_inputs].T, dtype=np.intp)
-            unary = unary_weights(part, self._tables, inputs)
+            unary = unary_weights(part, self._tables, part.columns(rows[block, :n_inputs]))
             if rows.shape[1] == n_inputs:
                 yield block, unary, None
                 continue
@@ -124,7 +123,7 @@ class FieldPredictor:
             yield block, given, lambda free=unary: tree.sums(free, self._tables)[0]  # type: ignore[misc]
 
 
-def _distinct(inputs: Codes, observed: Codes | None) -> tuple[Codes, Codes]:
+def _distinct(inputs: NDArray[Any], observed: Codes | None) -> tuple[NDArray[Any], Codes]:
     rows = inputs if observed is None else np.hstack([inputs, observed])
     if not rows.shape[1]:
         # A part that reads nothing has one answer.
@@ -138,7 +137,7 @@ def _rows_in(where: Codes, block: slice) -> tuple[Codes, Codes]:
     return chosen, where[chosen] - block.start
 
 
-def _observing(weights: Rows, codes: Codes) -> Rows:
+def _observing(weights: Rows, codes: NDArray[Any]) -> Rows:
     """Log-weights of levels that exclude all but the observed one, where one is."""
     levels = np.arange(weights.shape[1])
     excluded = (codes[:, None] >= 0) & (codes[:, None] != levels)

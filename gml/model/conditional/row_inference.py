@@ -1,7 +1,8 @@
 """Rows of evidence for a conditional field: posteriors, predictions and joint decoding.
 
 A row must have every input. A cell that is missing or no level of its column is an error, unless
-unknown values are ignored: then the row has none of the features of that column. Columns of targets
+unknown values are ignored: then the row has none of the features of that column, so that a number
+is as good as the mean. Columns of targets
 that are not asked for are evidence, as in other models.
 """
 
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.data.dataset import Variable
 from gml.errors import UsageError, listing, parameter
 from gml.model.conditional.prediction import FieldPredictor
 from gml.model.conditional.questions import require_targets
@@ -62,10 +64,10 @@ class FieldRowInference(RowInference):
         if not len(evidence):
             return self._of_none()
         terms = self._field.terms
-        inputs = self._columns(names, evidence, [v.name for v in terms.inputs])
+        inputs = self._columns(names, evidence, terms.inputs)
         observed = None
         if any(target.name in names for target in terms.targets):
-            observed = self._columns(names, evidence, [t.name for t in terms.targets])
+            observed = self._columns(names, evidence, terms.targets).astype(np.int64)
         place = {target.name: k for k, target in enumerate(terms.targets)}
         if self.decodes:
             best = self._predictor.best(inputs, observed)
@@ -89,13 +91,15 @@ class FieldRowInference(RowInference):
         return Decoded(predicted, log_p)
 
     def _columns(
-        self, names: Sequence[str], evidence: NDArray[Any], wanted: Sequence[str]
-    ) -> Codes:
-        """Codes of some nodes, -1 where nothing is known."""
-        found = np.full((len(evidence), len(wanted)), -1, dtype=np.int64)
-        for k, name in enumerate(wanted):
-            if name in names:
-                found[:, k] = evidence[:, list(names).index(name)]
+        self, names: Sequence[str], evidence: NDArray[Any], wanted: Sequence[Variable]
+    ) -> NDArray[Any]:
+        """Codes of some nodes, -1 where nothing is known, and numbers, NaN there."""
+        found = np.full((len(evidence), len(wanted)), -1, dtype=evidence.dtype)
+        for k, variable in enumerate(wanted):
+            if variable.name in names:
+                column = evidence[:, list(names).index(variable.name)]
+                # Where there are numbers, a level that is not known is NaN, too.
+                found[:, k] = column if variable.is_continuous else np.nan_to_num(column, nan=-1)
         return found
 
 

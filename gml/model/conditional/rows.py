@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,8 +44,8 @@ class FieldRows:
     terms: FieldTerms
     targets: Codes
     """Rows × targets, in the order of the terms."""
-    inputs: Codes
-    """Rows × inputs."""
+    inputs: NDArray[Any]
+    """Rows × inputs: codes, or float64 where some are numbers."""
     counts: NDArray[np.int64]
     unit: float = 1.0
     """What a count stands for: 1, unless rows count in part."""
@@ -56,16 +57,23 @@ class FieldRows:
         used = data.select([variable.name for variable in columns])
         require_memory(16 * used.n_rows * len(columns), None, "the distinct rows")
         rows, counts = sorted_equal_rows(used)
-        codes = np.empty((len(rows), len(columns)), dtype=np.int64)
-        for k, column in enumerate(used.columns):
-            codes[:, k] = column[rows]
         n_targets = len(terms.targets)
-        return cls(terms, codes[:, :n_targets], codes[:, n_targets:], counts, data.unit)
+        targets = np.empty((len(rows), n_targets), dtype=np.int64)
+        inputs = np.empty(
+            (len(rows), len(terms.inputs)), dtype=np.float64 if terms.scales else np.int64
+        )
+        for k, column in enumerate(used.columns[:n_targets]):
+            targets[:, k] = column[rows]
+        for k, column in enumerate(used.columns[n_targets:]):
+            inputs[:, k] = column[rows]
+        return cls(terms, targets, inputs, counts, data.unit)
 
     @classmethod
     def of_counter(cls, terms: FieldTerms, counter: Counter) -> FieldRows:
         """Take the rows of an engine, or its table over all columns, which stands for them."""
         data = counter.rows()
+        if data is None and terms.scales:
+            data = counter.require_rows("a conditional random field with numeric inputs")
         if data is not None:
             return cls.of(terms, data)
         columns = [variable.name for variable in (*terms.targets, *terms.inputs)]
@@ -109,9 +117,7 @@ class FieldRows:
         of_target = [variable.name for variable in self.terms.targets]
         ours = [of_target.index(variable.name) for variable in part.targets]
         inputs, of_row = distinct_codes(self.inputs[:, places])
-        return PartRows(
-            part, np.ascontiguousarray(inputs.T, dtype=np.intp), of_row, self.targets[:, ours]
-        )
+        return PartRows(part, part.columns(inputs), of_row, self.targets[:, ours])
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,8 +125,8 @@ class PartRows:
     """What a part of a field sees of rows, however often each of them counts."""
 
     terms: FieldTerms
-    inputs: NDArray[np.intp]
-    """Inputs × distinct rows of them."""
+    inputs: NDArray[Any]
+    """Inputs × distinct rows of them: codes, or float64 where some are numbers, standardised."""
     of_row: Codes
     """Which of these each row has."""
     targets: Codes
@@ -144,17 +150,22 @@ class PartRows:
         return Statistics(rows.n, times, self.terms.vector(observed))
 
     def _observed(self, scope: Scope, shape: tuple[int, ...], counts: Vector) -> Table:
-        """How often each cell of a term was seen."""
-        cells = configurations_at(shape, [self._column(name) for name in scope], len(counts))
+        """How often each cell of a term was seen, or the sum of the numbers that it met."""
+        sizes = shape
+        if scope[-1] in self.terms.scales:
+            counts = counts * self._column(scope[-1])
+            scope, sizes = scope[:-1], shape[:-1]
+        columns = [self._column(name).astype(np.int64) for name in scope]
+        cells = configurations_at(sizes, columns, len(counts))
         table = np.bincount(cells, weights=counts, minlength=int(np.prod(shape)))
         return table.astype(np.float64).reshape(shape)
 
-    def _column(self, name: str) -> Codes:
+    def _column(self, name: str) -> NDArray[Any]:
         for k, target in enumerate(self.terms.targets):
             if target.name == name:
                 return self.targets[:, k]
         names = [variable.name for variable in self.terms.inputs]
-        column: Codes = self.inputs[names.index(name)][self.of_row]
+        column: NDArray[Any] = self.inputs[names.index(name)][self.of_row]
         return column
 
 

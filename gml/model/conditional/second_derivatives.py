@@ -2,7 +2,7 @@
 
 With g the indicators of levels of targets, and of pairs of levels of joined targets, and X the
 features of the inputs that go with each (a constant and, for single targets, one for each level of
-an input), the derivatives are minus
+an input, or the number itself), the derivatives are minus
 
     Σ_rows n · Cov(g_j, g_k | x) · X_a X_b.
 
@@ -73,9 +73,9 @@ def curvature(rows: PartRows, counted: Statistics, weights: Vector) -> Table:
         for a in sorted({a for one in single for a in one.inputs}):
             readers = [k for k, one in enumerate(single) if a in one.places]
             at = np.array([single[k].places[a] for k in readers])
-            for level, chosen in enumerate(_rows_by_level(rows, a)):
-                sums = joined.with_single(cells[:, readers], means[:, readers], chosen)
-                _put(found, at[:, level], joined.places, sums)
+            for k, (chosen, values) in enumerate(_features(rows, a)):
+                sums = joined.with_single(cells[:, readers], means[:, readers], chosen, values)
+                _put(found, at[:, k], joined.places, sums)
         found[np.ix_(joined.places, joined.places)] = joined.with_each_other()
     return found
 
@@ -100,16 +100,18 @@ class _Pairs:
         self._times = times
         self._p = p
 
-    def with_single(self, cells: Table, means: Table, chosen: Index) -> Table:
-        """Return Σ n·Cov over some rows: indicators of single targets × those of pairs."""
-        return self._summed(cells, means[chosen], chosen)
+    def with_single(
+        self, cells: Table, means: Table, chosen: Index, values: Table | float
+    ) -> Table:
+        """Return Σ n·Cov·value over some rows: indicators of single targets × those of pairs."""
+        return self._summed(cells, means[chosen], chosen, values)
 
     def with_each_other(self) -> Table:
         """Return Σ n·Cov over all rows: indicators of pairs × the same."""
-        return self._summed(self._cells, self._means, np.arange(len(self._p)))
+        return self._summed(self._cells, self._means, np.arange(len(self._p)), 1.0)
 
-    def _summed(self, cells: Table, means: Table, chosen: Index) -> Table:
-        times = self._times[chosen]
+    def _summed(self, cells: Table, means: Table, chosen: Index, values: Table | float) -> Table:
+        times = self._times[chosen] * values
         expected = (times * self._p[chosen]).sum(axis=0)
         together = (cells * expected[:, None]).T @ self._cells
         summed: Table = together - (times * means).T @ self._means[chosen]
@@ -142,13 +144,17 @@ def _put(found: Table, at: Index, beside: Index, sums: Table) -> None:
 
 
 def _summed_by_levels(rows: PartRows, a: int, b: int, numbers: Table) -> Table:
-    """Add up rows of numbers by the levels of two inputs, which are the first axes then."""
+    """Add up rows of numbers by the levels of two inputs, which are the first axes then.
+
+    Numeric inputs multiply them.
+    """
     shape = (_size(rows, a), _size(rows, b))
     cells = np.zeros(rows.n_distinct, dtype=np.intp)
-    if a >= 0:
-        cells += rows.inputs[a] * shape[1]
-    if b >= 0:
-        cells += rows.inputs[b]
+    for k, size in ((a, shape[1]), (b, 1)):
+        if _is_number(rows, k):
+            numbers = numbers * rows.inputs[k][:, None]
+        elif k >= 0:
+            cells += np.asarray(rows.inputs[k], dtype=np.intp) * size
     order = np.argsort(cells, kind="stable")
     present, first = np.unique(cells[order], return_index=True)
     found = np.zeros((shape[0] * shape[1], numbers.shape[1]))
@@ -157,14 +163,23 @@ def _summed_by_levels(rows: PartRows, a: int, b: int, numbers: Table) -> Table:
 
 
 def _size(rows: PartRows, a: int) -> int:
-    return 1 if a < 0 else len(rows.terms.inputs[a].levels or ())
+    return 1 if a < 0 else rows.terms.width(rows.terms.inputs[a])
 
 
-def _rows_by_level(rows: PartRows, a: int) -> list[Index]:
-    """Which rows have each level of an input; the constant has one, which all have."""
+def _is_number(rows: PartRows, a: int) -> bool:
+    return a >= 0 and rows.terms.inputs[a].is_continuous
+
+
+def _features(rows: PartRows, a: int) -> list[tuple[Index, Table | float]]:
+    """The features of an input: which rows have each, and its values there.
+
+    The constant and a number have one, which all rows have.
+    """
     if a < 0:
-        return [np.arange(rows.n_distinct)]
-    return [np.flatnonzero(rows.inputs[a] == level) for level in range(_size(rows, a))]
+        return [(np.arange(rows.n_distinct), 1.0)]
+    if _is_number(rows, a):
+        return [(np.arange(rows.n_distinct), rows.inputs[a][:, None])]
+    return [(np.flatnonzero(rows.inputs[a] == level), 1.0) for level in range(_size(rows, a))]
 
 
 def _joint(rows: PartRows, weights: Vector) -> Table:
@@ -193,7 +208,7 @@ def _indicators(terms: FieldTerms) -> tuple[list[_Indicator], list[_Indicator]]:
         for y in range(sizes[t]):
             places = {-1: np.array([terms.places[target.name,].start + y])}
             for k in terms.reads[t]:
-                size = len(terms.inputs[k].levels or ())
+                size = terms.width(terms.inputs[k])
                 start = terms.places[target.name, terms.inputs[k].name].start + y * size
                 places[k] = np.arange(start, start + size)
             single.append(_Indicator((levels[t] == y).astype(float), (-1, *terms.reads[t]), places))

@@ -6,15 +6,17 @@ is among the best by w·f(·, x), and for some x not all values are as good. Alo
 without end.
 
 Zeros are looked for first: a level of a target that was never seen, at all or with a level of an
-input or of a joined target, is such a direction by itself. What else there is a linear programme
-finds. That no value beats those seen is said over the junction tree: with v(x) the best value and
-messages between cliques, the share of no cell exceeds what its clique passes on, as maxima on trees
-are found by passing messages. Of the w with no number beyond 1 it takes the one for which v(x) is
-highest above the mean over all values of y, summed over the x; that is 0 iff there is a maximum.
+input or of a joined target, is such a direction by itself (numeric inputs have no zeros). What else
+there is a linear programme finds. That no value beats those seen is said over the junction tree:
+with v(x) the best value and messages between cliques, the share of no cell exceeds what its clique
+passes on, as maxima on trees are found by passing messages. Of the w with no number beyond 1 it
+takes the one for which v(x) is highest above the mean over all values of y, summed over the x; that
+is 0 iff there is a maximum.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -64,6 +66,8 @@ def _zero(rows: PartRows, counted: Statistics) -> str | None:
     variables = {variable.name: variable for variable in (*terms.targets, *terms.inputs)}
     targets = {target.name for target in terms.targets}
     for scope, table in terms.tables(counted.observed).items():
+        if scope[-1] in terms.scales:
+            continue
         possible = np.ones(table.shape, dtype=bool)
         if len(scope) == 2 and scope[1] not in targets:
             possible &= table.sum(axis=0, keepdims=True) > 0
@@ -142,7 +146,10 @@ class _Programme:
             if len(scope) == 2 and scope[1] not in targets:
                 names = [variable.name for variable in self._terms.inputs]
                 column = self._inputs[names.index(scope[1])]
-                seen = np.bincount(column, minlength=table.shape[1])
+                if scope[1] in self._terms.scales:
+                    table -= math.fsum(column.tolist()) / len(table)
+                    continue
+                seen = np.bincount(column.astype(np.intp), minlength=table.shape[1])
                 table -= seen / len(table)
             else:
                 table -= self._n / table.size
@@ -170,8 +177,8 @@ class _Programme:
         row, cell = at // cells, at % cells
         chosen = {k: found[cell] for k, found in level.items()}
         entries = [
-            (at, columns, np.ones(len(at)))
-            for columns in self._weights([clique[-1]], chosen, row, home=s)
+            (at, columns, values)
+            for columns, values in self._weights([clique[-1]], chosen, row, home=s)
         ]
         for child, parent in enumerate(self._tree.parents):
             if parent == s:
@@ -188,29 +195,34 @@ class _Programme:
         at, row = np.arange(len(seen)), seen[:, 0]
         chosen = {k: seen[:, 1 + k] for k in range(len(self._terms.targets))}
         entries = [
-            (at, columns, -np.ones(len(at)))
-            for columns in self._weights(list(chosen), chosen, row, home=None)
+            (at, columns, -values)
+            for columns, values in self._weights(list(chosen), chosen, row, home=None)
         ]
         entries.append((at, self._start[-2] + row, np.ones(len(at))))
         return len(at), entries
 
     def _weights(
         self, targets: list[int], chosen: dict[int, Index], row: Index, *, home: int | None
-    ) -> Iterator[Index]:
-        """Yield the weights that levels switch on: of some targets, and of pairs at a clique."""
-        terms = self._terms
+    ) -> Iterator[tuple[Index, Vector]]:
+        """Yield the weights that levels switch on, of some targets and of pairs at a clique, and
+        what multiplies them."""
+        terms, once = self._terms, np.ones(len(row))
         for k in targets:
             name = terms.targets[k].name
-            yield terms.places[name,].start + chosen[k]
+            yield terms.places[name,].start + chosen[k], once
             for x in terms.reads[k]:
                 scope: Scope = (name, terms.inputs[x].name)
-                size = len(terms.inputs[x].levels or ())
-                yield terms.places[scope].start + chosen[k] * size + self._inputs[x][row]
+                column = self._inputs[x][row]
+                if terms.inputs[x].is_continuous:
+                    yield terms.places[scope].start + chosen[k], column
+                    continue
+                first = terms.places[scope].start + chosen[k] * terms.width(terms.inputs[x])
+                yield first + column.astype(np.int64), once
         for i, j in terms.pairs:
             if home is None or self._tree.place_of((i, j)) == home:
                 pair: Scope = (terms.targets[i].name, terms.targets[j].name)
                 size = self._tree.sizes[j]
-                yield terms.places[pair].start + chosen[i] * size + chosen[j]
+                yield terms.places[pair].start + chosen[i] * size + chosen[j], once
 
     def _messages(self, s: int, chosen: dict[int, Index], row: Index) -> Index:
         """The columns of the messages of a clique, for rows and levels of its separator."""

@@ -4,6 +4,8 @@ A field has weights for
 
 - each level of a target (its bias),
 - each pair of a level of a target and a level of an input that it reads,
+- each level of a target with a numeric input that it reads, which the standardised number
+  multiplies (numeric_inputs.py); the table of such a term has one column,
 - each pair of levels of two targets that are joined,
 
 with one weight for every cell, whether it was seen or not (one-hot coding; Lafferty, McCallum &
@@ -18,13 +20,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import Variable
 from gml.graph.graph import Graph
+from gml.model.conditional.numeric_inputs import Scale
 
 Vector = NDArray[np.float64]
 Table = NDArray[np.float64]
@@ -49,19 +53,30 @@ class FieldTerms:
     """The inputs that each target reads."""
     pairs: tuple[tuple[int, int], ...]
     """The targets that are joined."""
+    scales: Mapping[str, Scale] = field(default_factory=dict, hash=False)
+    """What standardises each numeric input."""
 
     @classmethod
-    def complete(cls, targets: Iterable[Variable], inputs: Iterable[Variable]) -> FieldTerms:
+    def complete(
+        cls,
+        targets: Iterable[Variable],
+        inputs: Iterable[Variable],
+        scales: Mapping[str, Scale] | None = None,
+    ) -> FieldTerms:
         """Join all targets with one another and with all inputs."""
         joined, read = _by_name(targets), _by_name(inputs)
         everything = tuple(range(len(read)))
         n = len(joined)
         pairs = tuple((i, j) for i in range(n) for j in range(i + 1, n))
-        return cls(joined, read, (everything,) * n, pairs)
+        return cls(joined, read, (everything,) * n, pairs, scales or {})
 
     @classmethod
     def of_scopes(
-        cls, targets: Iterable[Variable], inputs: Iterable[Variable], scopes: Iterable[Scope]
+        cls,
+        targets: Iterable[Variable],
+        inputs: Iterable[Variable],
+        scopes: Iterable[Scope],
+        scales: Mapping[str, Scale] | None = None,
     ) -> FieldTerms:
         """Join what the scopes name; every target has its bias."""
         joined, read = _by_name(targets), _by_name(inputs)
@@ -76,11 +91,16 @@ class FieldTerms:
             for name in scope:
                 if name in place:
                     reads[ours[0]].add(place[name])
-        return cls(joined, read, tuple(tuple(sorted(r)) for r in reads), tuple(sorted(pairs)))
+        who = tuple(tuple(sorted(found)) for found in reads)
+        return cls(joined, read, who, tuple(sorted(pairs)), scales or {})
 
     @classmethod
     def of_graph(
-        cls, variables: Sequence[Variable], targets: Sequence[str], graph: Graph
+        cls,
+        variables: Sequence[Variable],
+        targets: Sequence[str],
+        graph: Graph,
+        scales: Mapping[str, Scale] | None = None,
     ) -> FieldTerms:
         """Join what the edges of an undirected graph do; what no target reads is left out."""
         known = {variable.name: variable for variable in variables}
@@ -91,8 +111,9 @@ class FieldTerms:
             if a in ours or b in ours:
                 scopes.append((a, b))
         read = {name for scope in scopes for name in scope} - ours
+        kept = {name: scale for name, scale in (scales or {}).items() if name in read}
         return cls.of_scopes(
-            [known[name] for name in targets], [known[name] for name in read], scopes
+            [known[name] for name in targets], [known[name] for name in read], scopes, kept
         )
 
     @functools.cached_property
@@ -108,8 +129,27 @@ class FieldTerms:
     @functools.cached_property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
         """The shape of the table of each term."""
-        sizes = {v.name: len(v.levels or ()) for v in (*self.targets, *self.inputs)}
+        sizes = {v.name: self.width(v) for v in (*self.targets, *self.inputs)}
         return tuple(tuple(sizes[name] for name in scope) for scope in self.scopes)
+
+    @staticmethod
+    def width(variable: Variable) -> int:
+        """How many weights a variable has in a table: one for each level, or one for a number."""
+        return 1 if variable.levels is None else len(variable.levels)
+
+    def columns(self, inputs: NDArray[Any]) -> NDArray[Any]:
+        """The inputs of rows (rows × inputs) as weights meet them (inputs × rows).
+
+        Those are codes, and standardised numbers: 0, which adds nothing, where one is missing.
+        Where there are numbers, all are float64.
+        """
+        if not self.scales:
+            return np.ascontiguousarray(inputs.T, dtype=np.intp)
+        found = np.array(inputs.T, dtype=np.float64, order="C")
+        for k, variable in enumerate(self.inputs):
+            if variable.is_continuous:
+                found[k] = np.nan_to_num(self.scales[variable.name].standardised(found[k]))
+        return found
 
     @functools.cached_property
     def places(self) -> dict[Scope, slice]:
@@ -153,11 +193,13 @@ class FieldTerms:
         place = {k: number for number, k in enumerate(members)}
         read = sorted({x for k in members for x in self.reads[k]})
         number = {x: at for at, x in enumerate(read)}
+        names = {self.inputs[x].name for x in read}
         return FieldTerms(
             tuple(self.targets[k] for k in members),
             tuple(self.inputs[x] for x in read),
             tuple(tuple(number[x] for x in self.reads[k]) for k in members),
             tuple((place[i], place[j]) for i, j in self.pairs if i in place),
+            {name: scale for name, scale in self.scales.items() if name in names},
         )
 
 

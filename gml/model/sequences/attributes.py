@@ -2,8 +2,9 @@
 
 A row has the attribute `bias`, `first` or `last` if it is that of its sequence, and for each input
 and each row within the window `column=level` of the row itself, `column[-1]=level` of the row
-before, `column[+1]=level` of the next, and so on. Neighbours beyond the ends of the sequence, and
-missing cells, say nothing.
+before, `column[+1]=level` of the next, and so on. A numeric input is one attribute at each row of
+the window, whose value is the standardised number, by the mean and sd of all rows. Neighbours
+beyond the ends of the sequence, and missing cells, say nothing.
 
 Attributes are numbered in one order, whatever that of the columns of a table: the marks, then the
 inputs by name, each with its rows from the first to the last of the window, and their levels.
@@ -15,15 +16,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.discretize import cuts_of_levels
-from gml.data.sequences import SequenceRows, codes_in_order
+from gml.data.sequences import SequenceRows, codes_in_order, numbers_in_order
 from gml.errors import UsageError, parameter
+from gml.model.conditional.numeric_inputs import Scale, scales_of
 from gml.resources import require_memory
+
+Kind = TypeVar("Kind", bound=np.generic)
 
 BIAS, FIRST, LAST = "bias", "first", "last"
 MARKS = (BIAS, FIRST, LAST)
@@ -32,15 +36,21 @@ MOST_WINDOW = 100
 
 
 class RowAttributes(NamedTuple):
-    """The attributes of rows in the order of their sequences: those of row t from rows[t] on."""
+    """The attributes of rows in the order of their sequences: those of row t from rows[t] on.
+
+    All have the value 1, unless there are numbers.
+    """
 
     rows: NDArray[np.int64]
     attributes: NDArray[np.int32]
+    values: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True)
 class AttributeBlock:
     """Attributes that exclude one another: the levels of a column, at a row of the window.
+
+    A column of numbers has one, and a scale in place of levels.
 
     Examples
     --------
@@ -48,12 +58,20 @@ class AttributeBlock:
     ('word[-1]=the', 'word[-1]=a')
     >>> AttributeBlock(None, 0, ("bias",)).names
     ('bias',)
+    >>> AttributeBlock("heat", 1, (), Scale(20.0, 4.0)).names
+    ('heat[+1] per sd',)
     """
 
     column: str | None
     """None for a mark, which is its own and only level."""
     offset: int
     levels: tuple[str, ...]
+    scale: Scale | None = None
+
+    @property
+    def size(self) -> int:
+        """The number of attributes."""
+        return len(self.levels) if self.scale is None else 1
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -61,6 +79,8 @@ class AttributeBlock:
         if self.column is None:
             return self.levels
         at = f"{self.column}[{self.offset:+d}]" if self.offset else self.column
+        if self.scale is not None:
+            return (f"{at} per sd",)
         return tuple(f"{at}={level}" for level in self.levels)
 
 
@@ -73,7 +93,7 @@ class Attributes:
     @property
     def starts(self) -> tuple[int, ...]:
         """The number of the first attribute of each block, and in the end of all of them."""
-        return (0, *accumulate(len(block.levels) for block in self.blocks))
+        return (0, *accumulate(block.size for block in self.blocks))
 
     def __len__(self) -> int:
         return self.starts[-1]
@@ -89,8 +109,25 @@ class Attributes:
         return {
             block.column: block.levels
             for block in self.blocks
-            if block.column is not None and block.offset == 0
+            if block.column is not None and block.offset == 0 and block.scale is None
         }
+
+    @cached_property
+    def scales(self) -> Mapping[str, Scale]:
+        """The mean and sd of each numeric input."""
+        return {
+            block.column: block.scale
+            for block in self.blocks
+            if block.column is not None and block.scale is not None
+        }
+
+    @property
+    def are_numbers(self) -> NDArray[np.bool_]:
+        """Which attributes are of numeric inputs."""
+        return np.repeat(
+            [block.scale is not None for block in self.blocks],
+            [block.size for block in self.blocks],
+        )
 
     @cached_property
     def interval_levels(self) -> Mapping[str, tuple[str, ...]]:
@@ -102,12 +139,21 @@ class Attributes:
         }
 
     @classmethod
-    def seen_in(cls, rows: SequenceRows, window: int) -> Attributes:
-        """Return the attributes of rows."""
+    def seen_in(
+        cls, rows: SequenceRows, window: int, scales: Mapping[str, Scale] | None = None
+    ) -> Attributes:
+        """Return the attributes of rows; numbers are standardised by these rows, or by `scales`."""
         require_window(window)
+        scales = scales_of(rows.inputs, rows.inputs.names) if scales is None else scales
         blocks = [AttributeBlock(None, 0, (mark,)) for mark in MARKS]
         ends = _Ends(rows.starts)
         for variable in sorted(rows.inputs.variables, key=lambda variable: variable.name):
+            if variable.is_continuous:
+                blocks += [
+                    AttributeBlock(variable.name, offset, (), scales[variable.name])
+                    for offset in range(-window, window + 1)
+                ]
+                continue
             codes = codes_in_order(rows, variable.name)
             levels = variable.levels or ()
             for offset in range(-window, window + 1):
@@ -120,13 +166,22 @@ class Attributes:
 
     def of_rows(self, rows: SequenceRows) -> RowAttributes:
         """Return the attributes of rows; those that training did not see are left out."""
-        _require_room(rows.n_rows, len(self.blocks))
+        _require_room(rows.n_rows, len(self.blocks), has_numbers=bool(self.scales))
         ends = _Ends(rows.starts)
         found = np.full((rows.n_rows, len(self.blocks)), -1, dtype=np.int32)
+        values = np.ones(found.shape) if self.scales else None
         codes: dict[str, NDArray[np.int64]] = {}
+        numbers = {
+            name: scale.standardised(numbers_in_order(rows, name))
+            for name, scale in self.scales.items()
+        }
         for k, (block, start) in enumerate(zip(self.blocks, self.starts[:-1], strict=True)):
             if block.column is None:
                 found[ends.marked(block.levels[0]), k] = start
+                continue
+            if values is not None and block.scale is not None:
+                values[:, k] = ends.shifted(numbers[block.column], block.offset, np.nan)
+                found[~np.isnan(values[:, k]), k] = start
                 continue
             if block.column not in codes:
                 codes[block.column] = codes_in_order(rows, block.column)
@@ -136,13 +191,17 @@ class Attributes:
             found[:, k] = lookup[ends.shifted(codes[block.column], block.offset)]
         present = found >= 0
         counts = present.sum(axis=1, dtype=np.int64)
-        return RowAttributes(np.concatenate([[0], np.cumsum(counts)]), found[present])
+        return RowAttributes(
+            np.concatenate([[0], np.cumsum(counts)]),
+            found[present],
+            None if values is None else values[present],
+        )
 
     def unseen(self, rows: SequenceRows) -> dict[str, int]:
         """How many cells of each input have a level that training did not see in the row itself."""
         found: dict[str, int] = {}
         for block in self.blocks:
-            if block.column is None or block.offset:
+            if block.column is None or block.offset or block.scale is not None:
                 continue
             levels = rows.inputs.variables[rows.inputs.index(block.column)].levels or ()
             known = set(block.levels)
@@ -161,9 +220,10 @@ def require_window(window: int) -> None:
         )
 
 
-def _require_room(n_rows: int, n_blocks: int) -> None:
-    # The table of attributes, which of its cells are there, and these end to end.
-    require_memory(9 * n_rows * n_blocks, None, f"the attributes of {n_rows} rows")
+def _require_room(n_rows: int, n_blocks: int, *, has_numbers: bool) -> None:
+    # The table of attributes, which of its cells are there, and these end to end; values likewise.
+    n_bytes = 25 if has_numbers else 9
+    require_memory(n_bytes * n_rows * n_blocks, None, f"the attributes of {n_rows} rows")
 
 
 class _Ends:
@@ -175,11 +235,13 @@ class _Ends:
         self._end = np.repeat(np.asarray(starts)[1:], sizes)
         self._row = np.arange(len(self._first))
 
-    def shifted(self, codes: NDArray[np.int64], offset: int) -> NDArray[np.int64]:
-        """The code of the row so many rows on, -1 beyond the ends of the sequence."""
+    def shifted(self, values: NDArray[Kind], offset: int, beyond: float = -1) -> NDArray[Kind]:
+        """The code, or number, of the row so many rows on, and another beyond the ends."""
         at = self._row + offset
         inside = (at >= self._first) & (at < self._end)
-        return np.where(inside, codes[np.where(inside, at, 0)], -1)
+        found = values[np.where(inside, at, 0)]
+        found[~inside] = beyond
+        return found
 
     def marked(self, mark: str) -> NDArray[np.bool_]:
         """The rows that a mark is on."""

@@ -1,10 +1,11 @@
 """Linear-chain conditional random fields (Lafferty, McCallum & Pereira 2001).
 
-p(y | x) ∝ exp(Σ_t Σ_a w[a, y_t] + Σ_t v[y_{t-1}, y_t]) for the labels y of the rows of a sequence,
-where a goes through the attributes of row t (attributes.py). What the model says of rows is exact:
-probabilities of labels given all rows of the sequence by forward–backward (Rabiner 1989), and the
-most probable labels of a sequence by Viterbi's algorithm. Ties go to the lower label: in the last
-row of the sequence first, then in the row before given that, and so on.
+p(y | x) ∝ exp(Σ_t Σ_a x[t, a] w[a, y_t] + Σ_t v[y_{t-1}, y_t]) for the labels y of the rows of a
+sequence, where a goes through the attributes of row t (attributes.py), and x is 1, or a number.
+What the model says of rows is exact: probabilities of labels given all rows of the sequence by
+forward–backward (Rabiner 1989), and the most probable labels of a sequence by Viterbi's algorithm.
+Ties go to the lower label: in the last row of the sequence first, then in the row before given
+that, and so on.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from gml.data.dataset import Variable
 from gml.errors import CannotAnswer, counted, listing
 from gml.graph.graph import Graph
 from gml.graph.provenance import Provenance
+from gml.model.conditional.numeric_inputs import Scale
 from gml.model.markovnet import COUPLING
 from gml.model.sequences.attributes import Attributes
 from gml.model.sequences.feature_table import FeatureTable
@@ -124,10 +126,18 @@ class ChainField:
         """The levels of inputs that are intervals, into which numbers of new rows are put."""
         return self.attributes.interval_levels
 
+    @property
+    def scales(self) -> Mapping[str, Scale]:
+        """The mean and the sd of each numeric input, in all rows of training."""
+        return self.attributes.scales
+
     @cached_property
     def variables(self) -> tuple[Variable, ...]:
-        """The target, then the inputs with the levels that training saw."""
-        inputs = (Variable(name, self.input_levels.get(name, ())) for name in self.inputs)
+        """The target, then the inputs with the levels that training saw, or numbers."""
+        inputs = (
+            Variable(name, None if name in self.scales else self.input_levels.get(name, ()))
+            for name in self.inputs
+        )
         return (self.target, *inputs)
 
     @cached_property
@@ -144,6 +154,7 @@ class ChainField:
             [(a, "---", b, {COUPLING: strength}) for a, b, strength in sorted(ends)],
             kind="undirected",
             levels={v.name: v.levels for v in self.variables if v.levels},
+            numeric=list(self.scales),
             learning=self.learning,
         )
 
@@ -158,9 +169,9 @@ class ChainField:
         spread = by_square - sums**2 / n_labels
         for block, start in zip(self.attributes.blocks, self.attributes.starts, strict=False):
             if block.column is not None:
-                end = start + len(block.levels)
+                end = start + block.size
                 squares[block.column] += math.fsum(spread[start:end].tolist())
-                cells[block.column] += n_labels * len(block.levels)
+                cells[block.column] += n_labels * block.size
         return {
             name: math.sqrt(max(0.0, squares[name]) / cells[name]) if cells[name] else 0.0
             for name in self.inputs

@@ -42,7 +42,8 @@ _FEW_DIGITS = 1e-200
 
 
 def prediction_options(attributes: Attributes, options: ReadOptions) -> ReadOptions:
-    """Return the options to read new rows with: numbers are put into the intervals of training."""
+    """Return the options to read new rows with: what training took for numbers are numbers, and
+    where it cut numbers they are put into its intervals."""
     known = {*options.levels.levels, *options.levels.intervals, *options.levels.cuts, *options.cut}
     found = {name: at for name, at in attributes.interval_levels.items() if name not in known}
     schema = replace(
@@ -50,7 +51,8 @@ def prediction_options(attributes: Attributes, options: ReadOptions) -> ReadOpti
         intervals={**options.levels.intervals, **found},
         expected={**options.levels.expected, **found},
     )
-    return replace(options, levels=schema, bins=None)
+    numeric = tuple(dict.fromkeys((*options.numeric, *attributes.scales)))
+    return replace(options, levels=schema, bins=None, numeric=numeric, kinds="labels")
 
 
 class ChainAnswers:

@@ -15,6 +15,7 @@ from typing import Any
 from gml.data.sequences import SequenceRows
 from gml.model.conditional.estimation import checked_penalty
 from gml.model.conditional.folds import chosen_penalty
+from gml.model.conditional.numeric_inputs import scales_of
 from gml.model.sequences.chain_field import ChainField
 from gml.model.sequences.chain_metrics import ChainMetrics
 from gml.model.sequences.decoding import ChainAnswers
@@ -100,7 +101,8 @@ class ChainTrials:
         self._seed = seed
         self._threads = threads
         self._deadline = deadline
-        self._how: dict[str, Any] = {"window": window, "l1": l1}
+        scales = scales_of(rows.inputs, rows.inputs.names)
+        self._how: dict[str, Any] = {"window": window, "l1": l1, "scales": scales}
 
     def train(self, rows: SequenceRows, l2: float) -> ChainFit:
         """Train a field."""

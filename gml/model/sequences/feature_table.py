@@ -165,7 +165,7 @@ class Cells:
     def layout(self, rows: RowAttributes, sequences: Integers, n_labels: int) -> ChainLayout:
         """Return what the kernel needs to know about rows."""
         return ChainLayout(
-            n_labels, sequences, rows.rows, rows.attributes, self.starts, self.labels
+            n_labels, sequences, rows.rows, rows.attributes, self.starts, self.labels, rows.values
         )
 
     def weights(self, of_features: Numbers) -> Numbers:

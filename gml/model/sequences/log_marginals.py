@@ -48,8 +48,10 @@ def log_marginals(
 def _scores(layout: ChainLayout, cells: Numbers, row: int) -> Numbers:
     """What the attributes of a row add to each label."""
     found = np.zeros(layout.n_labels)
-    for attribute in layout.attributes[layout.rows[row] : layout.rows[row + 1]]:
+    for k in range(layout.rows[row], layout.rows[row + 1]):
+        attribute = layout.attributes[k]
+        value = 1.0 if layout.values is None else layout.values[k]
         own = slice(layout.cells[attribute], layout.cells[attribute + 1])
         labels = layout.labels[own]
-        found[labels[labels >= 0]] += cells[own][labels >= 0]
+        found[labels[labels >= 0]] += value * cells[own][labels >= 0]
     return found

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.data.dataset import Dataset, missing_mask
+from gml.data.dataset import Dataset, Variable, missing_mask
 from gml.data.levels import NA_LEVEL
 from gml.data.options import ReadOptions
 from gml.data.sequences import SequenceRows, read_sequences, sequences_of
@@ -82,6 +82,7 @@ class ChainRowInference:
             choices = " or ".join(map(repr, _MISSING))
             raise UsageError(f"{parameter('missing')} must be {choices}, not {missing!r}")
         rows = self._rows(data, missing, reading or ReadOptions(), source)
+        self._require_kinds(rows)
         if not ignore_unknown:
             self._require_known(rows)
         found = ChainAnswers(self.field, rows, threads=threads)
@@ -149,13 +150,30 @@ class ChainRowInference:
         """Whether training had rows without the features of missing cells, as far as recorded."""
         return self.field.learning.options.get("missing") == "available"
 
+    def _require_kinds(self, rows: SequenceRows) -> None:
+        """Refuse rows that were read before, with numbers where the field has levels, or levels."""
+        for name in self.field.inputs:
+            is_number = rows.inputs.variables[rows.inputs.index(name)].is_continuous
+            if is_number != (name in self.field.scales):
+                has, wants = ("numbers", "levels") if is_number else ("levels", "numbers")
+                raise DataError(
+                    f"{rows.where}: column {quote(name)} has {has}, and the model was fitted to "
+                    f"{wants}; read it so"
+                )
+
     def _require_known(self, rows: SequenceRows) -> None:
         """Refuse a cell of an input that is missing, or that training did not see."""
         for name in self.field.inputs:
             column = rows.inputs.columns[rows.inputs.index(name)]
-            levels = rows.inputs.variables[rows.inputs.index(name)].levels or ()
+            variable = rows.inputs.variables[rows.inputs.index(name)]
+            levels = variable.levels or ()
             known = {*self.field.input_levels.get(name, ())}
             gaps = missing_mask(column)
+            if variable.is_continuous:
+                if gaps.any() and not self._knows_gaps:
+                    where = f"{rows.where}: {rows.line(int(np.argmax(gaps)))}: column {quote(name)}"
+                    raise DataError(missing_input(where, variable))
+                continue
             unknown = np.array([level not in known for level in levels] + [False])
             bad = unknown[np.where(gaps, -1, column.astype(np.int64))]
             if not self._knows_gaps:
@@ -165,7 +183,7 @@ class ChainRowInference:
             row = int(np.argmax(bad))
             where = f"{rows.where}: {rows.line(row)}: column {quote(name)}"
             if gaps[row] or levels[int(column[row])] == NA_LEVEL:
-                raise DataError(missing_input(where, has_level=NA_LEVEL in known))
+                raise DataError(missing_input(where, Variable(name, tuple(known))))
             leaves = f"{parameter('ignore_unknown')} leaves out what it would add"
             value = quote(levels[int(column[row])])
             raise DataError(f"{where}: {value} was not seen in training; {leaves}")

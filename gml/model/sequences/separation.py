@@ -3,9 +3,10 @@
 It has none iff some direction w of the weights never lowers the probability of a sequence's labels
 and raises that of at least one (`gml.model.conditional.separation` says so of tables).
 
-An attribute that not all labels go with is such a direction by itself: more weight for all labels
-that it was seen with leaves those apart that no row with it has. What else there is a linear
-programme finds. That no labels beat those seen is said forward along each sequence,
+An attribute that not all labels go with is such a direction by itself, unless it is a number: more
+weight for all labels that it was seen with leaves those apart that no row with it has. What else
+there is a linear programme finds. That no labels beat those seen is said forward along each
+sequence,
 
     m_t(y) ≥ a_t(y) + w·s_t(y),  a_t(y) ≥ m_{t−1}(y') + w(y', y),  w·f(seen) ≥ m_T(y),
 
@@ -50,7 +51,7 @@ class Verdict(NamedTuple):
     why: str = ""
 
 
-def incomplete_attributes(table: FeatureTable) -> Numbers | None:
+def incomplete_attributes(table: FeatureTable, are_numbers: NDArray[np.bool_]) -> Numbers | None:
     """Return a direction without end: the labels of the last attribute that others never go with.
 
     Marks are the first attributes, and levels of inputs say more.
@@ -58,11 +59,12 @@ def incomplete_attributes(table: FeatureTable) -> Numbers | None:
     Examples
     --------
     >>> table = FeatureTable(2, 2, np.array([0, 1, 3]), np.array([1]))
-    >>> incomplete_attributes(table).tolist()
+    >>> incomplete_attributes(table, np.array([False, False])).tolist()
     [0.0, 0.0, 1.0, 0.0]
     """
     labels_of = np.bincount(table.state_attributes, minlength=table.n_attributes)
-    incomplete = np.flatnonzero((labels_of > 0) & (labels_of < table.n_labels))
+    is_incomplete = (labels_of > 0) & (labels_of < table.n_labels) & ~are_numbers
+    incomplete = np.flatnonzero(is_incomplete)
     if not len(incomplete):
         return None
     found = np.zeros(len(table))
@@ -93,6 +95,8 @@ class ChainSeparation:
             of = slice(int(self._rows.rows[first]), int(self._rows.rows[last]))
             sizes = np.diff(self._rows.rows[first : last + 1])
             key = sizes.tobytes() + b"|" + self._rows.attributes[of].tobytes()
+            if self._rows.values is not None:
+                key += self._rows.values[of].tobytes()
             _, _, seen = found.setdefault(key, (first, last, {}))
             seen.setdefault(self._labels[first:last].tobytes(), first)
         return [(first, last, list(seen.values())) for first, last, seen in found.values()]
@@ -141,7 +145,7 @@ class ChainSeparation:
         for first, last, seen in self._groups:
             length = last - first
             scores = np.array(
-                [of_state[self._attributes(t)].sum(axis=0) for t in range(first, last)]
+                [self._values(t) @ of_state[self._attributes(t)] for t in range(first, last)]
             )
             mean = float(scores.mean(axis=1).sum() + (length - 1) * of_pair.mean())
             for start in seen:
@@ -153,6 +157,12 @@ class ChainSeparation:
 
     def _attributes(self, row: int) -> NDArray[np.int32]:
         return self._rows.attributes[self._rows.rows[row] : self._rows.rows[row + 1]]
+
+    def _values(self, row: int) -> Numbers:
+        inside = slice(int(self._rows.rows[row]), int(self._rows.rows[row + 1]))
+        if self._rows.values is None:
+            return np.ones(inside.stop - inside.start)
+        return self._rows.values[inside]
 
     def _matrix(self) -> csr_array:
         from scipy.sparse import coo_array
@@ -185,7 +195,8 @@ class ChainSeparation:
                 self._attributes(first + t)[:, None].astype(np.int64) * k + label
             ]
             at = np.concatenate([label, label, np.tile(label, len(features))])
-            signs = np.concatenate([np.ones(k), -np.ones(k), np.ones(features.size)])
+            values = np.repeat(self._values(first + t), k)
+            signs = np.concatenate([np.ones(k), -np.ones(k), values])
             yield k, (at, np.concatenate([a, m, features.reshape(-1)]), signs)
             if t == 0:
                 yield k, (label, a, -np.ones(k))
@@ -204,6 +215,9 @@ class ChainSeparation:
                 ]
                 + [self._pair[labels[:-1] * k + labels[1:]]]
             )
+            values = np.concatenate(
+                [*(self._values(t) for t in range(first, last)), np.ones(last - first - 1)]
+            )
             at = np.concatenate([label, np.repeat(label, len(own))])
-            signs = np.concatenate([np.ones(k), -np.ones(k * len(own))])
+            signs = np.concatenate([np.ones(k), -np.tile(values, k)])
             yield k, (at, np.concatenate([end, np.tile(own, k)]), signs)

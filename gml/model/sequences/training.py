@@ -23,6 +23,7 @@ feature was seen, the curvature 2·l2 of its penalty added.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -32,6 +33,7 @@ from numpy.typing import NDArray
 from gml.data.sequences import SequenceRows
 from gml.errors import UsageError, listing, parameter
 from gml.kernel.blas import one_blas_thread
+from gml.model.conditional.numeric_inputs import Scale
 from gml.model.sequences.attributes import Attributes, RowAttributes, require_window
 from gml.model.sequences.chain_field import ChainField, NoFiniteMaximum
 from gml.model.sequences.feature_table import FeatureTable
@@ -96,6 +98,7 @@ def train_chain(
     max_iterations: int = 5000,
     threads: int | None = None,
     deadline: Deadline | None = None,
+    scales: Mapping[str, Scale] | None = None,
 ) -> ChainFit:
     """Learn a chain field from sequences whose labels are known.
 
@@ -112,6 +115,8 @@ def train_chain(
         after so many steps.
     threads, deadline
         What it may take; at the deadline, what was reached is returned, not converged.
+    scales
+        What standardises numeric inputs; by default their mean and sd in these rows.
 
     Examples
     --------
@@ -133,7 +138,7 @@ def train_chain(
     deadline, threads = deadline or Deadline(), threads or available_threads()
     labels = rows.labels[rows.order]
     with reporter().phase("finding features"):
-        attributes = Attributes.seen_in(rows, window)
+        attributes = Attributes.seen_in(rows, window, scales)
         of_rows = attributes.of_rows(rows)
         table = FeatureTable.seen_in(
             of_rows,
@@ -151,7 +156,7 @@ def train_chain(
     # The products are of vectors, and between them the kernel works in threads.
     with one_blas_thread():
         if penalty.is_likelihood:
-            verdict = _verdict(table, of_rows, labels, rows, objective, deadline)
+            verdict = _verdict(attributes, table, of_rows, labels, rows, objective, deadline)
             names = _Names(attributes, table, rows)
             if verdict.direction is not None:
                 raise names.no_maximum(verdict.direction, verdict.why)
@@ -165,6 +170,7 @@ def train_chain(
 
 
 def _verdict(
+    attributes: Attributes,
     table: FeatureTable,
     of_rows: RowAttributes,
     labels: NDArray[np.int64],
@@ -173,7 +179,7 @@ def _verdict(
     deadline: Deadline,
 ) -> Verdict:
     """Decide whether the likelihood has a maximum."""
-    endless = incomplete_attributes(table)
+    endless = incomplete_attributes(table, attributes.are_numbers)
     if endless is not None:
         return Verdict(False, endless, "as for a value that some label never goes with")
     _, gradient = objective.likelihood(np.zeros(len(table)))

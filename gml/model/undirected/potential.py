@@ -16,7 +16,7 @@ from gml.errors import GraphError, listing
 _ROUNDING = 1e-6
 
 # Its square, and sums of as many squares as there are terms, are still doubles.
-_LARGEST = 1e150
+LARGEST = 1e150
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,7 +55,7 @@ class Potential:
             raise GraphError(f"{where} must be {sizes}, not {table.shape}")
         if np.isnan(table).any() or (table == np.inf).any():
             raise GraphError(f"{where} has a number that is not a logarithm of a finite one")
-        if np.abs(table[np.isfinite(table)]).max(initial=0.0) > _LARGEST:
+        if np.abs(table[np.isfinite(table)]).max(initial=0.0) > LARGEST:
             raise GraphError(f"{where} has a number that is too large for a logarithm")
         table.flags.writeable = False
         object.__setattr__(self, "table", table)

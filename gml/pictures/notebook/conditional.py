@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from gml.errors import counted
 from gml.formats.reports import chain
-from gml.formats.reports.crf import figure_rows, fit_in_words, strongest_features
+from gml.formats.reports.crf import figure_rows, fit_in_words, scale_rows, strongest_features
 from gml.model.conditional.field import ConditionalField
+from gml.model.conditional.numeric_inputs import Scale
 from gml.model.markovnet import COUPLING
 from gml.model.sequences.chain_field import ChainField
 from gml.pictures.graph_picture import GraphScene
 from gml.pictures.notebook.graphs import picture_of
 from gml.pictures.notebook.tables import MOST_ROWS, block, folded, paragraph, table
+from gml.pictures.svg import Markup
 
 
 def field_html(net: ConditionalField) -> str:
@@ -33,7 +37,13 @@ def field_html(net: ConditionalField) -> str:
         {"feature": ", ".join(cells), "weight": weight} for cells, weight in found[:MOST_ROWS]
     ]
     content.append(folded("features", table(features, n_rows=len(found), headers=["feature"])))
+    content += _scales(net.scales)
     return block(*content)
+
+
+def _scales(scales: Mapping[str, Scale]) -> list[Markup]:
+    rows = [dict(zip(("input", "mean", "sd"), row, strict=True)) for row in scale_rows(scales)]
+    return [folded("numeric inputs", table(rows, headers=["input"]))] if rows else []
 
 
 def chain_html(net: ChainField) -> str:
@@ -57,5 +67,5 @@ def chain_html(net: ChainField) -> str:
         for found in chain.strongest_features(net, MOST_ROWS)
     ]
     shown = table(features, n_rows=len(net.weights), headers=["feature"])
-    content.append(folded("features", shown))
+    content += [folded("features", shown), *_scales(net.scales)]
     return block(*content)

@@ -21,13 +21,13 @@ def warn_of_weights_as_inputs(
     `may_count` says whether rows may have weights at all.
     """
     options = reading_options(**reading)
-    asked_for = {*(options.columns or ()), *options.cut, *options.levels.levels}
+    asked_for = {*(options.columns or ()), *options.cut, *options.levels.levels, *options.numeric}
     found = [
         variable.name
         for variable in variables
         if variable.name.casefold() in _NAMES
         and variable.name not in asked_for
-        and _are_sizes(variable.levels or (), options.decimal)
+        and (variable.is_continuous or _are_sizes(variable.levels or (), options.decimal))
     ]
     if not found:
         return
