@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from gml.data.dataset import Variable
 from gml.errors import UsageError, counted, unknown_name
+from gml.graph.knowledge import Arc
 from gml.model.evidence import resolved, unknown_value, value_of
 from gml.model.notebook_table import NotebookTable
 from gml.printable_text import printable
@@ -41,6 +42,8 @@ class Answer(NotebookTable, ABC):
     log_evidence: float
     given: Values = field(default_factory=dict, kw_only=True)
     """Inputs of a conditional model, which have no probability: all else is given these."""
+    rests_on: tuple[Arc, ...] = field(default=(), kw_only=True)
+    """The arrows that the data leave open, and without which what `do` sets has other effects."""
 
     if TYPE_CHECKING:
         # The package adds it to the class: pictures are above this room.

@@ -10,7 +10,7 @@ import dataclasses
 import functools
 import math
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -18,15 +18,20 @@ import numpy as np
 
 from gml.data.dataset import Variable
 from gml.data.discretize import Intervals, cuts_of_levels
-from gml.errors import UsageError, parameter, quote, unknown_name
+from gml.errors import UsageError, listing, parameter, quote, unknown_name
+from gml.graph.graph import Graph
+from gml.graph.knowledge import Arc
+from gml.graph.open_arrows import arrows_behind
 from gml.kernel.number import number_of
 from gml.model.model import AskedModel
 from gml.model.network import CPT, Network
 from gml.model.regressions import LinearGaussian
+from gml.progress import reporter
 from gml.resources import require_memory
 
 Net = TypeVar("Net", bound=Network)
 Asked = TypeVar("Asked", bound=AskedModel)
+Arcs = tuple[Arc, ...]
 AskedNow = TypeVar("AskedNow", bound=AskedModel, covariant=True)
 
 
@@ -170,6 +175,27 @@ class Circumstances(Generic[AskedNow]):
     net: AskedNow
     do: dict[str, str | float]
     evidence: dict[str, str | float]
+    drawn: Graph | None = None
+    """The graph before any node was set."""
+
+    def rests_on(self, asked: Collection[str] = (), observed: Collection[str] = ()) -> Arcs:
+        """Return the open arrows that an answer rests on, with a warning if there are any.
+
+        Evidence is part of the answer, as its probability is. Nothing asked is all nodes.
+        """
+        if not self.do or self.drawn is None:
+            return ()
+        about = {*asked, *self.evidence, *observed} if asked else self.drawn.names
+        found = tuple(arrows_behind(self.drawn, self.do, about))
+        if found:
+            done = ", ".join(f"{name}={value}" for name, value in self.do.items())
+            arrows = listing(f"{source} -> {target}" for source, target in found)
+            reporter().warn(
+                f"the answer to do({done}) rests on {arrows}, which the data leave open: it would "
+                "be another one the other way round; if you know which causes which, say so where "
+                f"the graph is learned ({parameter('require')}, {parameter('tiers')})"
+            )
+        return found
 
 
 def circumstances(
@@ -187,4 +213,4 @@ def circumstances(
     if net.is_gaussian:
         require_memory(3 * 8 * len(net.names) ** 2, None, "the errors of all nodes")
     changed = intervene(net, done) if isinstance(net, Network) else net
-    return Circumstances(changed, done, observed)
+    return Circumstances(changed, done, observed, net.graph)
