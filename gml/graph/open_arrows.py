@@ -20,8 +20,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from gml.errors import GraphError, quote
 from gml.graph.bits import bits_of, members, sets_in_columns
 from gml.graph.graph import Graph, Mark

@@ -18,7 +18,7 @@ import numpy as np
 
 from gml.data.dataset import Variable
 from gml.data.discretize import Intervals, cuts_of_levels
-from gml.errors import UsageError, listing, parameter, quote, unknown_name
+from gml.errors import UsageError, agreeing, listing, parameter, quote, unknown_name
 from gml.graph.graph import Graph
 from gml.graph.knowledge import Arc
 from gml.graph.open_arrows import arrows_behind
@@ -26,12 +26,12 @@ from gml.kernel.number import number_of
 from gml.model.model import AskedModel
 from gml.model.network import CPT, Network
 from gml.model.regressions import LinearGaussian
+from gml.printable_text import printable
 from gml.progress import reporter
 from gml.resources import require_memory
 
 Net = TypeVar("Net", bound=Network)
 Asked = TypeVar("Asked", bound=AskedModel)
-Arcs = tuple[Arc, ...]
 AskedNow = TypeVar("AskedNow", bound=AskedModel, covariant=True)
 
 
@@ -126,6 +126,21 @@ def resolved(
     return found
 
 
+def assigned(values: Mapping[str, str | float]) -> str:
+    """Return values of nodes as people type them.
+
+    Examples
+    --------
+    >>> assigned({"smoke": "yes", "age": 41.0})
+    'smoke=yes, age=41'
+    """
+    typed = (
+        f"{name}={repr(value).removesuffix('.0') if isinstance(value, float) else value}"
+        for name, value in values.items()
+    )
+    return printable(", ".join(typed))
+
+
 def coded(variables: Sequence[Variable], values: Mapping[str, Any]) -> dict[int, float]:
     """Return the codes of levels, and numbers, by the positions of the nodes."""
     position = {variable.name: j for j, variable in enumerate(variables)}
@@ -178,22 +193,24 @@ class Circumstances(Generic[AskedNow]):
     drawn: Graph | None = None
     """The graph before any node was set."""
 
-    def rests_on(self, asked: Collection[str] = (), observed: Collection[str] = ()) -> Arcs:
-        """Return the open arrows that an answer rests on, with a warning if there are any.
+    def warn_of_open_arrows(
+        self, asked: Collection[str] = (), observed: Collection[str] = ()
+    ) -> tuple[Arc, ...]:
+        """Warn of the open arrows that an answer rests on, if there are any, and return them.
 
-        Evidence is part of the answer, as its probability is. Nothing asked is all nodes.
+        Evidence is part of the answer, as its probability is. Nothing asked means all nodes.
         """
         if not self.do or self.drawn is None:
             return ()
         about = {*asked, *self.evidence, *observed} if asked else self.drawn.names
         found = tuple(arrows_behind(self.drawn, self.do, about))
         if found:
-            done = ", ".join(f"{name}={value}" for name, value in self.do.items())
             arrows = listing(f"{source} -> {target}" for source, target in found)
+            ways = agreeing(len(found), "it points", "they point")
             reporter().warn(
-                f"the answer to do({done}) rests on {arrows}, which the data leave open: it would "
-                "be another one the other way round; if you know which causes which, say so where "
-                f"the graph is learned ({parameter('require')}, {parameter('tiers')})"
+                f"the answer to do({assigned(self.do)}) rests on {arrows}: the data leave open "
+                f"which way {ways}, and another way gives another answer; if you know the cause, "
+                f"say so where the graph is learned ({parameter('require')}, {parameter('tiers')})"
             )
         return found
 

@@ -73,7 +73,7 @@ def query(
     given, names = circumstances(net, evidence, do), names_of(target)
     joint = len(names) > 1 and not each
     answer = _distributions(given, names, joint=joint, interval=interval, max_memory=max_memory)
-    return replace(answer, rests_on=given.rests_on(names))
+    return replace(answer, rests_on=given.warn_of_open_arrows(names))
 
 
 def _distributions(
@@ -131,7 +131,7 @@ def best(
     """
     given, names = circumstances(net, evidence, do), names_of(target)
     answer = _best_values(given, names, max_memory)
-    return replace(answer, rests_on=given.rests_on(names))
+    return replace(answer, rests_on=given.warn_of_open_arrows(names))
 
 
 def _best_values(

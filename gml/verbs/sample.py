@@ -144,7 +144,7 @@ def _rows(
             f"{parameter(name)} is for undirected models: rows of a directed one are exact"
         )
     given = circumstances(net, evidence, do)
-    given.rests_on()
+    given.warn_of_open_arrows()
     if given.evidence and not weighted:
         from gml.model.posterior import posterior_rows
 
