@@ -115,7 +115,7 @@ class Shares:
             if self.undirected is not None:
                 line = self.undirected[i, j] / self.adjacent[i, j]
                 shares |= {"direction": float(direction + line / 2), "undirected": float(line)}
-            attributes[ends] = shares | graph.attributes.get(ends, {})
+            attributes[ends] = {**shares, **graph.attributes.get(ends, {})}
         return replace(graph, attributes=attributes)
 
 

@@ -229,5 +229,6 @@ def circumstances(
         raise UsageError(f"{quote(both[0])} cannot be both set by {parameter('do')} and observed")
     if net.is_gaussian:
         require_memory(3 * 8 * len(net.names) ** 2, None, "the errors of all nodes")
-    changed = intervene(net, done) if isinstance(net, Network) else net
-    return Circumstances(changed, done, observed, net.graph)
+    if not isinstance(net, Network):
+        return Circumstances(net, done, observed)
+    return Circumstances(intervene(net, done), done, observed, net.graph)
