@@ -49,7 +49,8 @@ def sample(
     evidence
         Values observed, after what `do` sets.
     do
-        Values set by hand, which cuts nodes off from their parents.
+        Values set by hand, which cuts nodes off from their parents; a warning names the arrows that
+        this rests on and the data leave open.
     seed
         Seed of the random numbers.
     weighted
