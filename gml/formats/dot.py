@@ -26,6 +26,7 @@ from gml.formats.foreign_edges import (
 from gml.formats.foreign_nodes import column_attributes, read_columns
 from gml.formats.text_room import require_graph_text
 from gml.graph.graph import EDGE_TYPES, Edge, Graph, Mark
+from gml.graph.open_arrows import COMPELLED
 from gml.resources import require_memory
 
 _SHAPES = {Mark.TAIL: "none", Mark.ARROW: "normal", Mark.CIRCLE: "odot"}
@@ -131,7 +132,7 @@ def _marked(parser: DotParser) -> Iterator[MarkedEdges]:
     for sources, targets, attributes in parser.edges:
         if attributes is not said:
             said = attributes
-            extra = {k: _meant(v) for k, v in said.items() if k not in _MARK_ATTRIBUTES}
+            extra = {k: _meant(k, v) for k, v in said.items() if k not in _MARK_ATTRIBUTES}
         tail, head = _marks(attributes, parser.directed)
         yield sources, tail, targets, head, extra
 
@@ -150,12 +151,12 @@ def _shape(name: str) -> Mark:
     return {"none": Mark.TAIL, "odot": Mark.CIRCLE}.get(name, Mark.ARROW)
 
 
-def _meant(text: str) -> Any:
-    """Return a number or a truth value where the text is one, a list where it is one in JSON."""
+def _meant(key: str, text: str) -> Any:
+    """Return a number where the text is one, a list where it is one in JSON."""
     if text.startswith("["):
         return decode_list(text)
-    if text in _TRUTH:
-        return _TRUTH[text]
+    if key == COMPELLED:
+        return _TRUTH.get(text, text)
     if not _NUMBER.fullmatch(text) or len(text) > 300:
         return text
     number = int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)

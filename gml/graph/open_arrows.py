@@ -134,21 +134,22 @@ def arrows_behind(dag: Graph, do: Collection[str], asked: Collection[str]) -> li
     >>> arrows_behind(dag, {"B"}, {"C"}), arrows_behind(dag, {"A"}, {"C"})
     ([('B', 'C')], [('A', 'B')])
     """
-    wanted = bits_of(dag.index(name) for name in asked if name not in do)
-    inside = bits_of(map(dag.index, do))
-    found = open_arrows(dag) if inside and wanted else []
-    lines = [(dag.index(source), dag.index(target)) for source, target in found]
-    if not any((inside >> i & 1) != (inside >> j & 1) for i, j in lines):
-        return []
-    ways = _Ways(dag)
-    return [
+    at_border = [
         arc
-        for arc, (i, j) in zip(found, lines, strict=True)
-        if any(
-            inside >> x & 1 and not inside >> v & 1 and ways.lead(x, v, wanted, inside)
-            for x, v in ((i, j), (j, i))
-        )
+        for arc, is_compelled in compelled_arrows(dag).items()
+        if not is_compelled and (arc[0] in do) != (arc[1] in do)
     ]
+    wanted = bits_of(dag.index(name) for name in asked if name not in do)
+    if not at_border or not wanted:
+        return []
+    inside = bits_of(map(dag.index, do))
+    ways = _Ways(dag)
+    found = []
+    for arc in at_border:
+        x, v = sorted(map(dag.index, arc), key=lambda node: not inside >> node & 1)
+        if ways.is_open(x, v) and ways.lead(x, v, wanted, inside):
+            found.append(arc)
+    return found
 
 
 class _Ways:
@@ -161,6 +162,10 @@ class _Ways:
         self._adjacent = sets_in_columns(joined)
         self._ahead = sets_in_columns(joined & ~directed)
         """By node, the nodes that no arrow leads from to it: where its edges may lead."""
+
+    def is_open(self, x: int, v: int) -> bool:
+        """Whether the edge between two nodes may point either way."""
+        return not (self._parents[x] >> v | self._parents[v] >> x) & 1
 
     def lead(self, x: int, v: int, wanted: int, inside: int) -> bool:
         """Whether a possibly causal path begins with x — v and ends at a wanted node."""
