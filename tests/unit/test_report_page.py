@@ -182,6 +182,7 @@ def test_the_layout_has_every_node_and_edge(page, asia):
         assert re.fullmatch(r"M[-\d.]+,[-\d.]+ C([-\d.]+,[-\d.]+ ?)+", edge["path"])
 
 
+@pytest.mark.filterwarnings("ignore::gml.errors.GmlWarning")
 def test_the_page_knows_which_arrows_the_data_leave_open(page, sample_data):
     assert not any(edge["open"] for edge in page.facts["graph"]["edges"])
     assert "leave open" not in page.text("graph")
