@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 
 from gml.data.dataset import MAX_LEVELS, Variable
 from gml.errors import GraphError, counted, listing, quote, unknown_name
-from gml.graph.graph import Graph
+from gml.graph.graph import COMPELLED, Graph
 from gml.graph.knowledge import Arc
-from gml.graph.open_arrows import COMPELLED
 from gml.graph.order import topological_order
 from gml.graph.provenance import Provenance
 from gml.model.baseline import Baseline
