@@ -25,12 +25,13 @@ from gml.formats.foreign_edges import (
 )
 from gml.formats.foreign_nodes import column_attributes, read_columns
 from gml.formats.text_room import require_graph_text
-from gml.graph.graph import EDGE_TYPES, Edge, Graph, Mark
+from gml.graph.graph import COMPELLED, EDGE_TYPES, Edge, Graph, Mark
 from gml.resources import require_memory
 
 _SHAPES = {Mark.TAIL: "none", Mark.ARROW: "normal", Mark.CIRCLE: "odot"}
 _MARK_ATTRIBUTES = ("dir", "arrowhead", "arrowtail")
 _NUMERAL = re.compile(r"-?(\.\d+|\d+(\.\d*)?)")
+_TRUTH = {"true": True, "false": False}
 _NUMBER = re.compile(r"[+-]?(\d+(?:\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
@@ -80,6 +81,8 @@ def identifier(key: str) -> str:
 
 
 def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
     text = repr(value) if isinstance(value, float) else str(scalar(value))
     return text if _NUMERAL.fullmatch(text) else quoted(text)
 
@@ -128,7 +131,7 @@ def _marked(parser: DotParser) -> Iterator[MarkedEdges]:
     for sources, targets, attributes in parser.edges:
         if attributes is not said:
             said = attributes
-            extra = {k: _number(v) for k, v in said.items() if k not in _MARK_ATTRIBUTES}
+            extra = {k: _meant(k, v) for k, v in said.items() if k not in _MARK_ATTRIBUTES}
         tail, head = _marks(attributes, parser.directed)
         yield sources, tail, targets, head, extra
 
@@ -147,10 +150,12 @@ def _shape(name: str) -> Mark:
     return {"none": Mark.TAIL, "odot": Mark.CIRCLE}.get(name, Mark.ARROW)
 
 
-def _number(text: str) -> Any:
+def _meant(key: str, text: str) -> Any:
     """Return a number where the text is one, a list where it is one in JSON."""
     if text.startswith("["):
         return decode_list(text)
+    if key == COMPELLED:
+        return _TRUTH.get(text, text)
     if not _NUMBER.fullmatch(text) or len(text) > 300:
         return text
     number = int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)

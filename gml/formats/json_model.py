@@ -28,11 +28,12 @@ from gml.formats.baseline import baseline_object, held_baseline
 from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.foreign_nodes import NUMBER_KEYS
 from gml.formats.json_document import SCHEMA
-from gml.formats.json_graph import graph_of, node_link_text
+from gml.formats.json_graph import edge_objects, graph_of, node_link_text
 from gml.formats.json_numbers import bounds_array, finite, number_array
 from gml.formats.json_regressions import node_order, regression_node, regression_of
 from gml.formats.json_training import kept_of, training_of
 from gml.formats.text_room import require_graph_text, require_table_text
+from gml.graph.open_arrows import compelled_arrows
 from gml.model.bayesnet import CPT, BayesNet
 from gml.model.network import Cpd
 
@@ -56,11 +57,7 @@ def dump_json_model(net: BayesNet, *, inputs: Hashes = NO_INPUTS) -> str:
     for node in nodes:
         if node["id"] in numbers:
             node["numbers"] = numbers[node["id"]].written()
-    edges = [
-        {"source": net.names[edge.source], "target": net.names[edge.target], "type": edge.type}
-        for edge in net.graph.edges()
-    ]
-    return node_link_text(about, nodes, edges, inputs)
+    return node_link_text(about, nodes, edge_objects(net.graph), inputs)
 
 
 def _table_node(cpt: CPT, position: Mapping[str, int]) -> dict[str, Any]:
@@ -111,7 +108,8 @@ def model_of(content: dict[str, Any], where: str) -> BayesNet:
         room = TableRoom(where)
         cpds = tuple(_cpd(name, nodes[name], variables, room) for name in graph.names)
         training = training_of(content.get("graph", {}).get("training"), nodes, graph.names)
-        net = BayesNet(cpds, graph.learning, training, held_baseline(content.get("graph", {})))
+        baseline = held_baseline(content.get("graph", {}))
+        net = BayesNet(cpds, graph.learning, training, baseline, compelled_arrows(graph))
     except (GraphError, DataError) as error:
         raise GraphError(f"{where}: {error}") from None
     if not np.array_equal(net.graph.marks, graph.marks):

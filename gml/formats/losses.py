@@ -34,8 +34,17 @@ def lost_by(format: str, net: BayesNet | MarkovNet | Conditional) -> list[str]:
     return [
         *["the names"] * (format == "uai" and not has_own_names(net)),
         *["which nodes are hidden"] * bool(net.graph.hidden),
+        *left_open(net),
         *beside_tables(net),
     ]
+
+
+def left_open(net: BayesNet | MarkovNet) -> list[str]:
+    """What formats that take all arrows as drawn lose of a model that was chosen from a class."""
+    from gml.model.bayesnet import BayesNet
+
+    is_open = isinstance(net, BayesNet) and not all(net.compelled.values())
+    return ["which arrows the data leave open"] * is_open
 
 
 def has_own_names(net: BayesNet | MarkovNet) -> bool:

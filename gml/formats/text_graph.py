@@ -40,4 +40,6 @@ def _attribute(edges: Sequence[Edge], key: str) -> list[str]:
 def _shown(value: Any) -> str:
     if value is None:
         return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
     return printable(f"{value:.6g}" if isinstance(value, float) else f"{value}")

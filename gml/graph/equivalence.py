@@ -7,9 +7,12 @@ from hashlib import sha256
 
 import numpy as np
 
+from gml.graph.bits import bits_of, sets_in_columns
+from gml.graph.essential import compelled_parents
 from gml.graph.extension import consistent_extension
 from gml.graph.graph import Graph, Mark, require_marks
 from gml.graph.knowledge import Knowledge
+from gml.graph.open_arrows import with_compelled, without_compelled
 from gml.graph.orientation import maximally_oriented
 from gml.name_order import NameOrder
 
@@ -31,14 +34,40 @@ def equivalence_class(dag: Graph, knowledge: Knowledge | None = None) -> Graph:
     """
     require_marks(len(dag.names), _MATRICES)
     matrix = (dag.marks == Mark.ARROW) & (dag.marks.T == Mark.TAIL)
-    decided = None
-    if knowledge:
-        decided = knowledge.required(dag.names) | knowledge.forbidden(dag.names).T
-    directed = maximally_oriented(matrix, decided)
+    directed = maximally_oriented(matrix, knowledge.decided(dag.names) if knowledge else None)
     marks = np.zeros_like(dag.marks)
     marks[matrix | matrix.T] = Mark.TAIL
     marks[directed] = Mark.ARROW
-    return replace(dag, marks=marks, kind="pdag" if knowledge else "cpdag")
+    found = replace(dag, marks=marks, kind="pdag" if knowledge else "cpdag")
+    left_open: list[tuple[int, int]] = []
+    if knowledge and knowledge.told is not knowledge:
+        settled = maximally_oriented(matrix, knowledge.told.decided(dag.names))
+        left_open = [(i, j) for i, j in np.argwhere(directed & ~settled).tolist()]
+    return without_compelled(found, left_open)
+
+
+def as_chosen(dag: Graph, knowledge: Knowledge | None = None) -> Graph:
+    """Return a DAG that was chosen from its class, with `compelled` on its edges.
+
+    Directions that knowledge forces, which the DAG obeys, are compelled; those that only a score
+    demands are not (`gml.graph.open_arrows`).
+
+    Examples
+    --------
+    >>> dag = Graph.from_edges("ABC", [("A", "-->", "B"), ("B", "-->", "C")])
+    >>> [edge.attributes for edge in as_chosen(dag).edges()]
+    [{'compelled': False}, {'compelled': False}]
+    >>> told = as_chosen(dag, Knowledge(require=(("A", "B"),)))
+    >>> [edge.attributes for edge in told.edges()]
+    [{'compelled': True}, {'compelled': True}]
+    """
+    told = Knowledge() if knowledge is None else knowledge.told
+    if not told:
+        return with_compelled(dag, compelled_parents([bits_of(some) for some in dag.parent_sets()]))
+    require_marks(len(dag.names), _MATRICES)
+    matrix = (dag.marks == Mark.ARROW) & (dag.marks.T == Mark.TAIL)
+    directed = maximally_oriented(matrix, told.decided(dag.names))
+    return with_compelled(dag, sets_in_columns(directed))
 
 
 def class_key(dag: Graph) -> bytes:

@@ -23,8 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.errors import DataError, GraphError, quote
+from gml.graph.bits import sets_in_columns
 from gml.graph.graph import EDGE_TYPES, Graph, Mark, require_marks
-from gml.graph.orientation import Matrix, unshielded_triples
+from gml.graph.open_arrows import decided_arrows, with_compelled, without_compelled
+from gml.graph.orientation import Matrix, maximally_oriented, unshielded_triples
 from gml.name_order import NameOrder
 
 Triple = tuple[int, int, int]
@@ -134,13 +136,16 @@ def consistent_extension(graph: Graph, *, sources: Collection[str] = ()) -> Grap
     """Return a DAG with the edges, arrows and colliders of a graph; a DAG is returned as it is.
 
     Undirected edges between `sources` and other nodes point away from the sources. Ties are broken
-    by name, whatever the order of the nodes.
+    by name, whatever the order of the nodes. Edges say whether they are `compelled`: whether the
+    graph leaves no other direction.
 
     Examples
     --------
     >>> line = Graph.from_edges("ABC", [("A", "---", "B"), ("B", "---", "C")])
     >>> [(edge.source, edge.target) for edge in consistent_extension(line).edges()]
     [(1, 0), (2, 1)]
+    >>> consistent_extension(line).attributes
+    {(0, 1): {'compelled': False}, (1, 2): {'compelled': False}}
     """
     if graph.kind == "dag":
         return graph
@@ -166,4 +171,6 @@ def consistent_extension(graph: Graph, *, sources: Collection[str] = ()) -> Grap
     new_marks = np.zeros_like(graph.marks)
     new_marks[found.T] = tail
     new_marks[found] = arrow
-    return replace(graph, marks=new_marks, kind="dag")
+    compelled = maximally_oriented(found, decided_arrows(graph))
+    chosen = replace(without_compelled(graph), marks=new_marks, kind="dag")
+    return with_compelled(chosen, sets_in_columns(compelled))

@@ -61,6 +61,8 @@ RESERVED = frozenset(
         *("dir", "arrowhead", "arrowtail"),
     }
 )
+COMPELLED = "compelled"
+"""The attribute of edges that `gml.graph.open_arrows` is about."""
 _TYPE_OF = {marks: name for name, marks in EDGE_TYPES.items()}
 
 
@@ -176,6 +178,11 @@ class Graph:
                 # Edges of one statement share their attributes, and go on sharing them.
                 said = rest[0]
                 kept = {k: v for k, v in said.items() if k not in RESERVED}
+                if not isinstance(kept.get(COMPELLED, False), bool):
+                    raise GraphError(
+                        f"{quote(COMPELLED)} of the edge between {quote(source)} and "
+                        f"{quote(target)} must be true or false, not {quote(str(kept[COMPELLED]))}"
+                    )
             if rest and kept:
                 attributes[min(i, j), max(i, j)] = kept
         implied = implied_kind(names, marks)

@@ -7,7 +7,7 @@ allowed. Variables in no tier are free.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,18 @@ class Knowledge:
     require: tuple[Arc, ...] = ()
     forbid: tuple[Arc, ...] = ()
     tiers: tuple[tuple[str, ...], ...] = ()
+    before_demands: Knowledge | None = field(default=None, compare=False)
+    """What was known before a score added what it demands of graphs; None if it did not."""
+
+    @property
+    def told(self) -> Knowledge:
+        """What somebody knows, without what only a score demands of graphs."""
+        return self if self.before_demands is None else self.before_demands
+
+    def decided(self, names: Sequence[str]) -> Matrix:
+        """Return the matrix of arcs that an edge has to be, if there is one."""
+        matrix: Matrix = self.required(names) | self.forbidden(names).T
+        return matrix
 
     def __repr__(self) -> str:
         parts = {

@@ -30,7 +30,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,7 +103,7 @@ class Shares:
         """
         rank = {name: k for k, name in enumerate(self.names)}
         strength = self.strength
-        attributes = {}
+        attributes: dict[tuple[int, int], dict[str, Any]] = {}
         for edge in graph.edges():
             i, j = rank[graph.names[edge.source]], rank[graph.names[edge.target]]
             ends = min(edge.source, edge.target), max(edge.source, edge.target)
@@ -115,7 +115,7 @@ class Shares:
             if self.undirected is not None:
                 line = self.undirected[i, j] / self.adjacent[i, j]
                 shares |= {"direction": float(direction + line / 2), "undirected": float(line)}
-            attributes[ends] = shares
+            attributes[ends] = {**shares, **graph.attributes.get(ends, {})}
         return replace(graph, attributes=attributes)
 
 

@@ -52,6 +52,7 @@ from gml.errors import (
     require_one_of,
     unknown_name,
 )
+from gml.graph.equivalence import as_chosen
 from gml.graph.graph import Graph, require_marks
 from gml.graph.spanning import direct_away, spanning_forest
 from gml.independence.contingency import full_df
@@ -163,6 +164,7 @@ def chow_liu(
         kind="dag" if directed else "undirected",
         levels={v.name: v.levels for v in counter.variables if v.levels is not None},
     )
+    graph = as_chosen(graph) if directed else graph
     return ChowLiuResult(graph, math.fsum(edge["mi"] for _, _, edge in edges), n_pairs)
 
 

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from gml import kernel
 from gml.errors import CannotAnswer, listing, parameter, quote
 from gml.graph.bits import bits_of, lowest, members
-from gml.graph.equivalence import representative
+from gml.graph.equivalence import as_chosen, representative
 from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
 from gml.kernel.layout import NEVER
@@ -128,8 +128,7 @@ def exact(
         limits: dict[str, Any] = {"max_parents": max_parents, "knowledge": knowledge}
         climbed = hill_climb(score, **limits, tabu=_TABU, restarts=_RESTARTS)
         dag = climbed.dag if climbed.score > total(score, dag) else dag
-    if full.equivalent:
-        dag = representative(dag, knowledge)
+    dag = representative(dag, knowledge) if full.equivalent else as_chosen(dag, knowledge)
     return ExactResult(
         graph=dag,
         dag=dag,

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from gml.errors import DataError, GraphError, parameter, quote, require_whole, unknown_name
 from gml.graph.bits import bits_of, members, positions, sets_in_columns
+from gml.graph.equivalence import as_chosen
 from gml.graph.extension import consistent_extension, equivalent_with
 from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
@@ -128,7 +129,7 @@ def hill_climb(
     restart(run, local, as_score(score), restarts=restarts, seed=seed, threads=threads)
     # Another process may have found the best graph, whose families this one does not know.
     families = local.computed
-    dag = dag_of(run.best, local.names, score.names)
+    dag = as_chosen(dag_of(run.best, local.names, score.names), knowledge)
     return SearchResult(
         graph=dag,
         dag=dag,

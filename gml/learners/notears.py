@@ -38,6 +38,7 @@ from gml.counts.correlations import correlations_of, deviations_of
 from gml.counts.counter import Counter
 from gml.data.column_kinds import require_kinds
 from gml.errors import UsageError, counted, parameter
+from gml.graph.equivalence import as_chosen
 from gml.graph.graph import Graph, require_marks
 from gml.graph.order import find_cycle
 from gml.kernel.blas import one_blas_thread
@@ -146,7 +147,7 @@ def notears(
         for i, j in zip(*np.nonzero(kept), strict=True)
     ]
     return NotearsResult(
-        Graph.from_edges(names, edges, kind="dag", numeric=names),
+        as_chosen(Graph.from_edges(names, edges, kind="dag", numeric=names)),
         weights,
         threshold,
         varsortability(kept, deviations**2),

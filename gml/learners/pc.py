@@ -24,10 +24,12 @@ from gml.errors import (
     require_share,
     require_whole,
 )
+from gml.graph.bits import sets_in_columns
 from gml.graph.cheapest import cheapest
 from gml.graph.extension import Triple, extend, left_open
 from gml.graph.graph import Graph, Mark
 from gml.graph.knowledge import Knowledge
+from gml.graph.open_arrows import with_compelled
 from gml.graph.order import find_cycle
 from gml.graph.orientation import Matrix, Reason, Reasons, maximally_oriented
 from gml.independence.base import CIResult, CITest
@@ -228,7 +230,8 @@ class Oriented:
 
     def extension(self, names: Sequence[str]) -> Graph:
         """The DAG, nodes in the order of `names`."""
-        return self._in_order(names, self.dag, "dag")
+        dag = self._in_order(names, self.dag, "dag")
+        return with_compelled(dag, sets_in_columns(NameOrder(names).restored(self.directed)))
 
     def _in_order(self, names: Sequence[str], directed: Matrix, kind: str) -> Graph:
         adjacent = self.dag | self.dag.T
@@ -276,7 +279,7 @@ def orient(
     Nodes are in name order; `weights` holds every unshielded triple (x, k, y), x < y; where arrows
     have prices, `against[i, j]` for i → j, the class of least cost is looked for.
     """
-    forced = adjacent & (knowledge.required(names) | knowledge.forbidden(names).T)
+    forced = adjacent & knowledge.decided(names)
     cycle = find_cycle(names, forced)
     if cycle is not None:
         shown = " -> ".join(quote(name) for name in cycle)

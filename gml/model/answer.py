@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from gml.data.dataset import Variable
 from gml.errors import UsageError, counted, unknown_name
-from gml.model.evidence import resolved, unknown_value, value_of
+from gml.graph.knowledge import Arc
+from gml.model.evidence import assigned, resolved, unknown_value, value_of
 from gml.model.notebook_table import NotebookTable
 from gml.printable_text import printable
 from gml.text_table import aligned as table_lines
@@ -41,6 +42,8 @@ class Answer(NotebookTable, ABC):
     log_evidence: float
     given: Values = field(default_factory=dict, kw_only=True)
     """Inputs of a conditional model, which have no probability: all else is given these."""
+    rests_on: tuple[Arc, ...] = field(default=(), kw_only=True)
+    """The arrows that the data leave open, and without which what `do` sets has other effects."""
 
     if TYPE_CHECKING:
         # The package adds it to the class: pictures are above this room.
@@ -75,10 +78,10 @@ class Answer(NotebookTable, ABC):
         """Say how probable the evidence is, and the answer too if it is an assignment."""
         lines = []
         if self.given:
-            lines.append(f"given {_assigned(self.given)}")
+            lines.append(f"given {assigned(self.given)}")
         if self.evidence:
             letter = "density p" if self.is_density else "P"
-            lines.append(f"{letter}({_assigned(self.evidence)}) = {_shown(self.log_evidence)}")
+            lines.append(f"{letter}({assigned(self.evidence)}) = {_shown(self.log_evidence)}")
         if self.log_probability is not None:
             letter = "density p" if self.assigns_density else "P"
             lines.append(f"{letter}(this | evidence) = {_shown(self.log_probability)}")
@@ -86,14 +89,6 @@ class Answer(NotebookTable, ABC):
 
     def __repr__(self) -> str:
         return "\n".join([*self.heading(), *aligned(self.rows())])
-
-
-def _assigned(values: Values) -> str:
-    return printable(", ".join(f"{name}={_as_typed(value)}" for name, value in values.items()))
-
-
-def _as_typed(value: object) -> str:
-    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 def _shown(log_p: float) -> str:

@@ -10,7 +10,7 @@ import dataclasses
 import functools
 import math
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -18,11 +18,16 @@ import numpy as np
 
 from gml.data.dataset import Variable
 from gml.data.discretize import Intervals, cuts_of_levels
-from gml.errors import UsageError, parameter, quote, unknown_name
+from gml.errors import UsageError, agreeing, listing, parameter, quote, unknown_name
+from gml.graph.graph import Graph
+from gml.graph.knowledge import Arc
+from gml.graph.open_arrows import arrows_behind
 from gml.kernel.number import number_of
 from gml.model.model import AskedModel
 from gml.model.network import CPT, Network
 from gml.model.regressions import LinearGaussian
+from gml.printable_text import printable
+from gml.progress import reporter
 from gml.resources import require_memory
 
 Net = TypeVar("Net", bound=Network)
@@ -121,6 +126,21 @@ def resolved(
     return found
 
 
+def assigned(values: Mapping[str, str | float]) -> str:
+    """Return values of nodes as people type them.
+
+    Examples
+    --------
+    >>> assigned({"smoke": "yes", "age": 41.0})
+    'smoke=yes, age=41'
+    """
+    typed = (
+        f"{name}={repr(value).removesuffix('.0') if isinstance(value, float) else value}"
+        for name, value in values.items()
+    )
+    return printable(", ".join(typed))
+
+
 def coded(variables: Sequence[Variable], values: Mapping[str, Any]) -> dict[int, float]:
     """Return the codes of levels, and numbers, by the positions of the nodes."""
     position = {variable.name: j for j, variable in enumerate(variables)}
@@ -170,6 +190,29 @@ class Circumstances(Generic[AskedNow]):
     net: AskedNow
     do: dict[str, str | float]
     evidence: dict[str, str | float]
+    drawn: Graph | None = None
+    """The graph before any node was set."""
+
+    def warn_of_open_arrows(
+        self, asked: Collection[str] = (), observed: Collection[str] = ()
+    ) -> tuple[Arc, ...]:
+        """Warn of the open arrows that an answer rests on, if there are any, and return them.
+
+        Evidence is part of the answer, as its probability is. Nothing asked means all nodes.
+        """
+        if not self.do or self.drawn is None:
+            return ()
+        about = {*asked, *self.evidence, *observed} if asked else self.drawn.names
+        found = tuple(arrows_behind(self.drawn, self.do, about))
+        if found:
+            arrows = listing(f"{source} -> {target}" for source, target in found)
+            ways = agreeing(len(found), "it points", "they point")
+            reporter().warn(
+                f"the answer to do({assigned(self.do)}) rests on {arrows}: the data leave open "
+                f"which way {ways}, and another way gives another answer; if you know the cause, "
+                f"say so where the graph is learned ({parameter('require')}, {parameter('tiers')})"
+            )
+        return found
 
 
 def circumstances(
@@ -186,5 +229,6 @@ def circumstances(
         raise UsageError(f"{quote(both[0])} cannot be both set by {parameter('do')} and observed")
     if net.is_gaussian:
         require_memory(3 * 8 * len(net.names) ** 2, None, "the errors of all nodes")
-    changed = intervene(net, done) if isinstance(net, Network) else net
-    return Circumstances(changed, done, observed)
+    if not isinstance(net, Network):
+        return Circumstances(net, done, observed)
+    return Circumstances(intervene(net, done), done, observed, net.graph)

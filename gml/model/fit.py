@@ -34,6 +34,7 @@ from gml.errors import (
     quote,
 )
 from gml.graph.graph import Graph
+from gml.graph.open_arrows import compelled_arrows
 from gml.model.bayesnet import CPT, BayesNet
 from gml.model.conditional_fit import fit_number
 from gml.model.configurations import described_row
@@ -110,7 +111,8 @@ def fit(
         if intervals is not None:
             cpt = replace(cpt, intervals=_beta_intervals(scaled, intervals))
         cpds.append(cpt)
-    return BayesNet(with_rows(cpds, counter, is_least_squares=of_regressions is None))
+    found = with_rows(cpds, counter, is_least_squares=of_regressions is None)
+    return BayesNet(found, compelled=compelled_arrows(graph))
 
 
 def _is_number(counter: Counter, column: int) -> bool:

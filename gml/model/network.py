@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from gml.data.dataset import MAX_LEVELS, Variable
 from gml.errors import GraphError, counted, listing, quote, unknown_name
-from gml.graph.graph import Graph
+from gml.graph.graph import COMPELLED, Graph
+from gml.graph.knowledge import Arc
 from gml.graph.order import topological_order
 from gml.graph.provenance import Provenance
 from gml.model.baseline import Baseline
@@ -163,7 +164,8 @@ def _factor(cpt: CPT) -> Factor:
 class Network:
     """Nodes in order, each with its distribution given its parents; a BayesNet can be queried too.
 
-    `learning` says how it was made, `training` what is kept of the rows that it was fitted on.
+    `learning` says how it was made, `training` what is kept of the rows that it was fitted on,
+    `compelled` which arrows are more than a choice (`gml.graph.open_arrows`).
 
     Examples
     --------
@@ -186,6 +188,8 @@ class Network:
     training: Training | None = None
     baseline: Baseline | None = None
     """What was accepted with the model, by which a check judges new data."""
+    compelled: Mapping[Arc, bool] = field(default_factory=dict)
+    """Of the arrows that were chosen from a class of graphs, whether the class leaves no choice."""
     graph: Graph = field(init=False, repr=False, compare=False)
 
     if TYPE_CHECKING:
@@ -194,7 +198,7 @@ class Network:
 
     def __post_init__(self) -> None:
         known = {cpd.variable.name: cpd.variable for cpd in self.cpds}
-        edges: dict[tuple[str, str, str], None] = {}
+        edges: dict[Arc, tuple[str, str, str, dict[str, bool]]] = {}
         for cpd in self.cpds:
             for parent in cpd.parents:
                 if parent.name not in known:
@@ -204,15 +208,17 @@ class Network:
                         f"the levels of {quote(parent.name)} are different where it is a parent of "
                         f"{quote(cpd.variable.name)}"
                     )
-                if (cpd.variable.name, "-->", parent.name) in edges:
+                if (cpd.variable.name, parent.name) in edges:
                     pair = f"{quote(parent.name)} -> {quote(cpd.variable.name)}"
                     raise GraphError(f"the graph has a cycle: {pair} -> {quote(parent.name)}")
-                edges[parent.name, "-->", cpd.variable.name] = None
+                arc = parent.name, cpd.variable.name
+                known_of = {COMPELLED: self.compelled[arc]} if arc in self.compelled else {}
+                edges[arc] = (parent.name, "-->", cpd.variable.name, known_of)
         names = [cpd.variable.name for cpd in self.cpds]
         levels = {v.name: v.levels for v in known.values() if v.levels is not None}
         graph = Graph.from_edges(
             names,
-            edges,
+            edges.values(),
             kind="dag",
             levels=levels,
             learning=self.learning,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,18 @@ def query(
     """
     given, names = circumstances(net, evidence, do), names_of(target)
     joint = len(names) > 1 and not each
+    answer = _distributions(given, names, joint=joint, interval=interval, max_memory=max_memory)
+    return replace(answer, rests_on=given.warn_of_open_arrows(names))
+
+
+def _distributions(
+    given: Circumstances[AskedModel],
+    names: tuple[str, ...],
+    *,
+    joint: bool,
+    interval: float | None,
+    max_memory: int | None,
+) -> Answer:
     mixed = as_mixed(given)
     if mixed is not None:
         _require_marginals(interval, joint=joint)
@@ -117,6 +130,13 @@ def best(
     tub   no
     """
     given, names = circumstances(net, evidence, do), names_of(target)
+    answer = _best_values(given, names, max_memory)
+    return replace(answer, rests_on=given.warn_of_open_arrows(names))
+
+
+def _best_values(
+    given: Circumstances[AskedModel], names: tuple[str, ...], max_memory: int | None
+) -> Answer:
     mixed = as_mixed(given)
     if mixed is not None:
         return best_mixed(mixed, names, max_memory=max_memory)
@@ -150,7 +170,7 @@ def as_mixed(given: Circumstances[AskedModel]) -> Circumstances[Network] | None:
     """Return circumstances of a network of labels and numbers as such; None for other models."""
     if not isinstance(given.net, Network) or not given.net.is_mixed:
         return None
-    return Circumstances(given.net, given.do, given.evidence)
+    return Circumstances(given.net, given.do, given.evidence, given.drawn)
 
 
 def _require_marginals(interval: float | None, *, joint: bool) -> None:

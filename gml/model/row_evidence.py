@@ -110,6 +110,7 @@ class RowEvidence:
         self._left_out: dict[str, int] = {}
         self._gaps_with_level: set[str] = set()
         self.names = [*observed, *given.evidence]
+        given.warn_of_open_arrows(targets, observed)
         self._needed = frozenset(needed)
         absent = [name for name in needed if name not in self.names]
         if absent:

@@ -37,9 +37,9 @@ def labels_before_numbers(known: Knowledge, variables: Sequence[Variable], score
                 f"{score} takes no number for a parent of a label; {OTHERWISE}"
             )
     if not known.tiers:
-        return replace(known, tiers=(labels, numbers))
+        return replace(known, tiers=(labels, numbers), before_demands=known.told)
     names = [v.name for v in variables]
     is_number = np.array([v.is_continuous for v in variables], dtype=bool)
     open_ = is_number[:, None] & ~is_number[None, :] & ~known.forbidden(names)
     arcs = [(names[x], names[y]) for x, y in np.argwhere(open_).tolist()]
-    return replace(known, forbid=(*known.forbid, *sorted(arcs)))
+    return replace(known, forbid=(*known.forbid, *sorted(arcs)), before_demands=known.told)

@@ -66,7 +66,8 @@ def fit_params(
         A path, a DataFrame, a Dataset or a Counter.
     graph
         A graph, a path, or the result of a learner; a CPDAG gets the tables of one of its DAGs,
-        with a warning. Labels have no parents that are numbers.
+        with a warning, and the model keeps which of the arrows the class leaves open (`compelled`).
+        Labels have no parents that are numbers.
     method
         `mle`: shares of rows, and least squares; `bayes`: the mean under conjugate priors.
     prior, ess

@@ -86,7 +86,8 @@ def query(
         Values observed, after what `do` sets. A number is the text of a level, or else stands for
         the interval that it lies in.
     do
-        Values set by hand, which cuts nodes off from their parents, and so needs arrows.
+        Values set by hand, which cuts nodes off from their parents, and so needs arrows; a warning
+        and `rests_on` of the answer name those among them that the data leave open.
     each
         Whether the targets are answered one by one, not jointly.
     mpe

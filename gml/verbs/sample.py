@@ -49,7 +49,8 @@ def sample(
     evidence
         Values observed, after what `do` sets.
     do
-        Values set by hand, which cuts nodes off from their parents.
+        Values set by hand, which cuts nodes off from their parents; a warning names the arrows that
+        this rests on and the data leave open.
     seed
         Seed of the random numbers.
     weighted
@@ -144,6 +145,7 @@ def _rows(
             f"{parameter(name)} is for undirected models: rows of a directed one are exact"
         )
     given = circumstances(net, evidence, do)
+    given.warn_of_open_arrows()
     if given.evidence and not weighted:
         from gml.model.posterior import posterior_rows
 

@@ -41,7 +41,8 @@ def test_dag_on_standard_output(gml, folder):
         for name, low, high in ("bxy", "auv", "c01")
     )
     assert done.stdout.decode() == (
-        f'digraph {{\n  graph [kind="dag"];\n{nodes}  "a" -> "b";\n  "c" -> "b";\n}}\n'
+        f'digraph {{\n  graph [kind="dag"];\n{nodes}  "a" -> "b" [compelled=true];\n'
+        '  "c" -> "b" [compelled=true];\n}\n'
     )
 
 
@@ -65,7 +66,7 @@ def test_rows_without_number(gml, folder, zeros):
     (folder / "big.csv").write_text("a,b,w\n" + "".join(rows))
     done = gml("exact", "big.csv", "--weights", "w", "--max-seconds", "60", "-f", "text")
     assert (done.returncode, done.stderr) == (0, b"")
-    assert done.stdout == b"dag, 2 nodes, 1 edge\nb --> a\n"
+    assert done.stdout == b"dag, 2 nodes, 1 edge\nb --> a  compelled false\n"
 
 
 def test_knowledge_and_limits_are_kept(gml, folder):

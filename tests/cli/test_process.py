@@ -221,7 +221,7 @@ def test_chowliu_dot_bytes(gml, tmp_path):
         b'  "A" -> "B" ['
     )
     assert float(number) == pytest.approx(math.log(2), rel=1e-15)
-    assert after == b'];\n  "A" -> "C" [mi=0.0];\n}\n'
+    assert after == b', compelled=false];\n  "A" -> "C" [mi=0.0, compelled=false];\n}\n'
     assert done.stderr == b""
     assert done.returncode == 0
 

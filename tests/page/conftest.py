@@ -57,6 +57,17 @@ def alarm(tmp_path_factory: pytest.TempPathFactory, shared: Path) -> Written:
 
 
 @pytest.fixture(scope="session")
+def chosen(tmp_path_factory: pytest.TempPathFactory) -> Written:
+    """A page of a model whose arrows were chosen from a class."""
+    folder = tmp_path_factory.mktemp("chosen")
+    data = ROOT / "sample_data/asia.csv"
+    write(folder, "ges", data, "-o", "class.json", "-q")
+    write(folder, "fit-params", data, "class.json", "-o", "model.json", "-q")
+    write(folder, "report", data, "model.json", "--no-check", "-o", "chosen.html")
+    return Written(folder / "chosen.html", gml.read_model(folder / "model.json"))
+
+
+@pytest.fixture(scope="session")
 def undirected(tmp_path_factory: pytest.TempPathFactory) -> Written:
     """A page of an undirected model, in which some cells are impossible."""
     folder = tmp_path_factory.mktemp("undirected")

@@ -258,6 +258,24 @@ def test_clicks_set_evidence_and_interventions(browser, asia):
     assert "xray" in panel and "smoke" in panel
 
 
+def test_what_is_set_names_the_open_arrows_that_it_rests_on(browser, chosen):
+    browser.get(chosen.path.as_uri())
+    panel = browser.find_element(By.ID, "evidence-panel")
+    tell(browser, {"smoke": "yes"}, {})
+    assert "rests on" not in panel.text
+    tell(browser, {}, {"either": "yes"})
+    assert "rests on" not in panel.text
+    tell(browser, {}, {"smoke": "yes"})
+    open_ = [arc for arc, is_compelled in chosen.net.compelled.items() if not is_compelled]
+    named = [f"{source} → {target}" for source, target in open_ if "smoke" in (source, target)]
+    assert len(named) == 2
+    for name in named:
+        assert name in panel.text
+    click(browser, element(browser, "#graph-view", node="smoke"))
+    view = browser.find_element(By.ID, "interventions-view").text
+    assert all(name in view for name in named) and "leave open" in view
+
+
 def test_hovering_shows_the_table_of_a_node(browser, asia):
     browser.get(asia.path.as_uri())
     node = element(browser, "#graph-view", node="dysp")

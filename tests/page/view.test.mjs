@@ -355,6 +355,29 @@ test("an edge says in how many graphs it points which way", () => {
   assert.deepEqual(gml.edgeFacts({ below: true }), ["weaker than the edges of the averaged graph"]);
 });
 
+test("what is set rests on the open arrows between it and the nodes that are not set", () => {
+  const edge = (source, target, open) => ({ source, target, type: "-->", open });
+  const edges = [edge("a", "b", true), edge("b", "c", true), edge("b", "d", false)];
+  const known = (...ids) => new Map(ids.map((id) => [id, { kind: "set", value: "x" }]));
+  const rest = "the data leave open which way";
+  const another = "and another way gives another answer.";
+  assert.equal(
+    gml.openText(edges, known("b")),
+    `This rests on a → b, b → c: ${rest} they point, ${another}`,
+  );
+  assert.equal(
+    gml.openText(edges, known("a", "b")),
+    `This rests on b → c: ${rest} it points, ${another}`,
+  );
+  assert.equal(gml.openText(edges, known("d")), "");
+  assert.equal(gml.openText(edges, known("a", "b", "c")), "");
+  assert.equal(gml.openText(edges, new Map([["b", { kind: "observed", value: "x" }]])), "");
+  const star = Array.from({ length: 9 }, (_, k) => edge("m", `n${k}`, true));
+  assert.match(gml.openText(star, known("m")), /m → n5 and 3 more: /);
+  assert.deepEqual(gml.edgeFacts(edges[0]), ["the data leave open which way it points"]);
+  assert.deepEqual(gml.edgeFacts(edges[2]), []);
+});
+
 test("edges into a node that is set are cut, not those out of it or of one that is seen", () => {
   const edge = { source: "a", target: "b" };
   const known = (id, kind) => new Map([[id, { kind, value: "x" }]]);

@@ -387,7 +387,7 @@ def test_pruning_by_g_is_a_likelihood_ratio_test():
 
 def test_tables_of_categorical_columns_carry_what_they_did():
     graph = gml.chowliu(split_table()[["site", "kind"]]).graph
-    assert [set(edge.attributes) for edge in graph.edges()] == [{"mi"}]
+    assert [set(edge.attributes) for edge in graph.edges()] == [{"mi", "compelled"}]
 
 
 def test_the_penguins(shared):

@@ -182,6 +182,17 @@ def test_the_layout_has_every_node_and_edge(page, asia):
         assert re.fullmatch(r"M[-\d.]+,[-\d.]+ C([-\d.]+,[-\d.]+ ?)+", edge["path"])
 
 
+@pytest.mark.filterwarnings("ignore::gml.errors.GmlWarning")
+def test_the_page_knows_which_arrows_the_data_leave_open(page, sample_data):
+    assert not any(edge["open"] for edge in page.facts["graph"]["edges"])
+    assert "leave open" not in page.text("graph")
+    table = sample_data / "asia.csv"
+    tree = gml.chowliu(table, root="dysp", columns=["smoke", "lung", "dysp"])
+    found = ParsedPage(gml.report(table, gml.fit(table, tree), check=False).html)
+    assert [edge["open"] for edge in found.facts["graph"]["edges"]] == [True, True]
+    assert "leave open which way 2 arrows point" in found.text("graph")
+
+
 def test_small_models_are_computed_in_the_page(page, asia):
     inference = page.facts["inference"]
     assert (inference["mode"], inference["why"], inference["given"]) == ("exact", None, None)

@@ -146,7 +146,7 @@ def command(
     With --missing em, and for --hidden nodes, which are not columns of DATA, the parameters are
     those under which what was seen is most likely; values are assumed to be missing at random.
     """
-    from gml.formats.losses import TABLES_ONLY, warn_of_loss
+    from gml.formats.losses import TABLES_ONLY, left_open, warn_of_loss
     from gml.formats.models import write_cpt_folder
     from gml.verbs.fit_params import fit_params
     from gml.verbs.shared.graph_input import given_graph
@@ -167,6 +167,7 @@ def command(
     if out.format in TABLES_ONLY:
         asked = ["the intervals"] * ("intervals" in keywords and cpt_dir is None)
         asked += ["the names"] * (out.format == "uai")
+        asked += left_open(net)
         warn_of_loss(out.format, asked + ["the baseline"] * (net.baseline is not None))
     out.write(content)
     return exit_code(net)

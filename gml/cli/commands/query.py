@@ -116,6 +116,10 @@ def command(
     answers about its targets; one of sequences is asked about the rows of --batch alone: --predict
     takes the most probable label of each row, --mpe the most probable labels of each sequence.
 
+    If an answer to --do rests on an arrow that the data leave open (gml chose it from the
+    equivalence class, and --require or --tiers of the learner did not settle it), a warning names
+    the arrow, and "rests_on" of JSON has it. A graph that somebody drew is taken as drawn.
+
     Rows of --batch observe the nodes that the file has as columns; a missing cell observes nothing
     (a conditional field, which needs every input, refuses it: see --missing, --ignore-unknown), and
     columns without a node are ignored. The result is CSV: the columns of the file, followed by

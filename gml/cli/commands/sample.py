@@ -90,6 +90,9 @@ def command(
     The same seed gives the same rows, whatever the number of threads; more rows with the same seed
     begin with the same ones.
 
+    If rows under --do rest on arrows that the data leave open, a warning names these, as in
+    gml query.
+
     Rows of an undirected model are exact where the junction tree fits into memory (--max-memory),
     and otherwise drawn by Gibbs sampling, until the chains have converged (exit code 4 if they do
     not): a note says which, with the worst R-hat and effective sample size.

@@ -19,6 +19,7 @@ def _facts(answer: Answer) -> dict[str, Any]:
     found |= {
         "evidence": dict(answer.evidence),
         "do": dict(answer.do),
+        **({"rests_on": list(map(list, answer.rests_on))} if answer.do else {}),
         f"evidence_{what}": _exp(answer.log_evidence),
         f"log10_evidence_{what}": log10(answer.log_evidence),
     }

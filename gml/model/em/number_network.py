@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from gml.data.dataset import Variable
 from gml.graph.graph import Graph
+from gml.graph.open_arrows import compelled_arrows
 from gml.model.bayesnet import CPT, BayesNet, ConditionalGaussian, LinearGaussian
 from gml.model.configurations import turned_rows
 from gml.model.em.hidden_labels import order_of_levels
@@ -141,7 +142,7 @@ def network(
             for row in rows
         )
         cpds.append(ConditionalGaussian(variable[name], given, lines) if labels else lines[0])
-    return BayesNet(tuple(cpds))
+    return BayesNet(tuple(cpds), compelled=compelled_arrows(graph))
 
 
 def in_units(net: BayesNet, data: NumberRows) -> BayesNet:

@@ -11,6 +11,7 @@ from gml.counts.memory import MemoryCounter
 from gml.data.dataset import Dataset
 from gml.errors import CannotAnswer, parameter
 from gml.graph.graph import Graph
+from gml.graph.open_arrows import compelled_arrows
 from gml.model.bayesnet import CPT, BayesNet
 from gml.model.em.climbing import Climb, Climbs, climb_from
 from gml.model.em.em_report import EmFit, EmReport, EmSettings, refuse_silent, warn_of_left_out
@@ -188,7 +189,7 @@ def _network(
                 else layout.in_graph_order(node, layout.table(counts, node)),
             )
         )
-    return BayesNet(tuple(cpds))
+    return BayesNet(tuple(cpds), compelled=compelled_arrows(layout.graph))
 
 
 def _intervals(layout: TableLayout, node: int, bounds: Vector) -> Vector:

@@ -20,6 +20,7 @@ from gml.errors import GraphError, counted, quote
 from gml.graph.chordal import perfect_sequence
 from gml.graph.extension import consistent_extension
 from gml.graph.graph import Graph
+from gml.graph.open_arrows import compelled_arrows
 from gml.model.bayesnet import CPT, BayesNet
 from gml.model.clique_marginals import CliqueMarginals
 from gml.model.factor import margin_over
@@ -85,7 +86,8 @@ def directed_model(net: MarkovNet, *, max_memory: int | None = None) -> BayesNet
             f"{counted(lost, 'cell')} of the tables {'is' if lost == 1 else 'are'} possible, but "
             "too improbable for a floating-point number: 0 in the Bayesian network"
         )
-    return BayesNet(tuple(cpds), net.learning, net.training)
+    compelled = compelled_arrows(dag)
+    return BayesNet(tuple(cpds), net.learning, net.training, compelled=compelled)
 
 
 def _given(

@@ -16,6 +16,7 @@ from gml.errors import CannotAnswer, counted
 from gml.formats.json_document import encode
 from gml.graph.edge_numbers import Directions
 from gml.graph.graph import Edge
+from gml.graph.open_arrows import open_arrows
 from gml.model.markovnet import COUPLING, MarkovNet
 from gml.model.network import CPT, Cpd
 from gml.model.regressions import ConditionalGaussian, LinearGaussian
@@ -207,6 +208,7 @@ def _edges(
     content: ReportContent, edges: Sequence[Edge], routes: Sequence[Route]
 ) -> list[dict[str, Any]]:
     names = content.net.names
+    left_open = set(open_arrows(content.net.graph))
     averaged = content.strengths
     places = {frozenset((p.x, p.y)): k for k, p in enumerate(_pairs_of_edges(content))}
     coefficients, ranges = _coefficients(content), _ranges_of_coefficients(content)
@@ -219,6 +221,7 @@ def _edges(
                 "source": source,
                 "target": target,
                 "type": edge.type,
+                "open": (source, target) in left_open,
                 "path": _path(route) if route else None,
                 "mi": _information(content.information, source, target),
                 "strength": None if strength is None else strength.strength,

@@ -13,6 +13,7 @@ from gml.counts.memory import MemoryCounter
 from gml.data.column_kinds import kinds_of
 from gml.data.dataset import Dataset
 from gml.errors import CannotAnswer, listing, parameter, quote
+from gml.graph.equivalence import as_chosen
 from gml.graph.graph import Graph
 from gml.learners.search import SearchResult, Step, Trace
 from gml.model.bayesnet import BayesNet
@@ -89,7 +90,10 @@ def search_incomplete(
         "start": found.start,
         "rounds": [asdict(one) for one in found.rounds],
     }
-    return read.finished(found.search, found.by, structural_em=about)
+    # Changes of single edges know nothing of the class.
+    dag = as_chosen(found.search.dag, read.knowledge)
+    search = replace(found.search, dag=dag, graph=shown(dag))
+    return read.finished(search, found.by, structural_em=about)
 
 
 @dataclass

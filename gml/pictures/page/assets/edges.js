@@ -9,6 +9,7 @@
   const HALVINGS = 24;
   // Neighbouring shapes whose borders only touch show a hairline of what is behind them.
   const OVERLAP = 0.75;
+  const MOST_OPEN = 6;
 
   const apart = ([ax, ay], [bx, by]) => Math.hypot(ax - bx, ay - by);
 
@@ -138,6 +139,27 @@
     return evidence.get(target)?.kind === "set";
   }
 
+  /**
+   * Say which arrows decide what follows from the nodes that are set, though the data leave open
+   * which way they point: those between a node that is set and one that is not. Beyond it, an
+   * effect is that of every graph of the class.
+   * @returns {string} nothing if there is no such arrow
+   */
+  function openText(edges, evidence) {
+    const isSet = (id) => evidence.get(id)?.kind === "set";
+    const names = edges
+      .filter(({ open, source, target }) => open && isSet(source) !== isSet(target))
+      .map(edgeName);
+    if (!names.length) return "";
+    const list = names.length > MOST_OPEN ? names.slice(0, MOST_OPEN) : names;
+    const more = names.length - list.length;
+    const points = names.length > 1 ? "they point" : "it points";
+    return (
+      `This rests on ${list.join(", ")}${more ? ` and ${more} more` : ""}: the data leave open ` +
+      `which way ${points}, and another way gives another answer.`
+    );
+  }
+
   /** Say what the widths of the edges show, for a legend. */
   function widthLegend(edges) {
     const { quantity, most } = edgeWidths(edges);
@@ -171,6 +193,7 @@
   /** Return what is known of an edge, one line each. */
   function edgeFacts(edge, tests) {
     const facts = [];
+    if (edge.open) facts.push("the data leave open which way it points");
     if (edge.strength != null) facts.push(`strength ${gml.fraction(edge.strength)}`);
     if (edge.forward != null) facts.push(directionText(edge));
     if (edge.below) facts.push("weaker than the edges of the averaged graph");
@@ -189,7 +212,7 @@
   }
 
   Object.assign(gml, { edgeShapes, edgeWidths, drawEdges, isCut });
-  Object.assign(gml, { widthLegend, edgeName, edgeFacts });
+  Object.assign(gml, { widthLegend, edgeName, edgeFacts, openText });
 })();
 
 if (typeof module !== "undefined") module.exports = gml;

@@ -36,8 +36,8 @@
 
   /** The choice of a node and a value, and the table of both answers. */
   class InterventionsView {
-    constructor(root, { model }, engine, prior) {
-      Object.assign(this, { engine, prior });
+    constructor(root, { model, graph }, engine, prior) {
+      Object.assign(this, { engine, prior, edges: graph.edges });
       this.nodes = new Map(model.nodes.map((node) => [node.id, node]));
       this.names = [...this.nodes.keys()].sort(gml.compareNames);
       if (engine.kinds.length < 2 || !this.names.length) {
@@ -95,9 +95,11 @@
         this.result.replaceChildren(gml.html("p", { class: "refusal" }, text));
         return;
       }
+      const open = gml.openText(this.edges, new Map([[id, { kind: "set" }]]));
+      const note = open ? [gml.html("p", { class: "refusal" }, open)] : [];
       if (!nodes.length) {
         const text = `To observe ${what} and to set it say the same about all other nodes.`;
-        this.result.replaceChildren(gml.html("p", {}, text));
+        this.result.replaceChildren(gml.html("p", {}, text), ...note);
         return;
       }
       const rows = nodes.slice(0, MOST_NODES).flatMap(({ id: name }) => {
@@ -109,7 +111,7 @@
       const headings = ["node", "", ...answers.map((text) => ({ number: text }))];
       const caption = `What differs between observing ${what} and setting it, most first`;
       const table = gml.table(caption, headings, rows);
-      this.result.replaceChildren(gml.scrolling(caption, table), this.rest(nodes.length));
+      this.result.replaceChildren(...note, gml.scrolling(caption, table), this.rest(nodes.length));
     }
 
     rest(count) {

@@ -53,9 +53,9 @@
       const act = (kind, id, value) => this.learn(kind, id, value);
       const close = () => this.closePanel();
       this.nodePanel = new gml.NodePanel(find("node-panel"), payload, this.engine, act, close);
-      this.evidencePanel = new gml.EvidencePanel(find("evidence-panel"), this.engine, act, () => {
-        this.clear();
-      });
+      const clear = () => this.clear();
+      const evidencePanel = find("evidence-panel");
+      this.evidencePanel = new gml.EvidencePanel(evidencePanel, payload, this.engine, act, clear);
       this.posteriorPanel = new gml.PosteriorPanel(find("posterior-panel"), payload, this.prior);
       this.graphView = this.drawGraph(find("graph-view"), payload);
       // The page of a model without arrows has no interventions.

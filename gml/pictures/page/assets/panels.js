@@ -275,8 +275,8 @@
 
   /** The list of what is observed or set, each with a button that takes it back. */
   class EvidencePanel {
-    constructor(root, engine, act, clear) {
-      Object.assign(this, { root, engine, act, clear });
+    constructor(root, { graph }, engine, act, clear) {
+      Object.assign(this, { root, engine, act, clear, edges: graph.edges });
       root.setAttribute("tabindex", -1);
     }
 
@@ -295,6 +295,8 @@
         const probability = evidenceText(answer, evidence, isDensity);
         parts.push(gml.html("ul", { class: "evidence" }, ...items));
         if (probability) parts.push(gml.html("p", {}, probability));
+        const open = gml.openText(this.edges, evidence);
+        if (open) parts.push(gml.html("p", { class: "refusal" }, open));
         parts.push(gml.button("Clear all", {}, this.clear), ...changes);
       } else {
         parts.push(gml.html("p", { class: "note" }, nothingKnown(this.engine.kinds)));

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gml.errors import CannotAnswer, counted
+from gml.errors import CannotAnswer, agreeing, counted
+from gml.graph.open_arrows import open_arrows
 from gml.model.bayesnet import BayesNet
 from gml.model.markovnet import MarkovNet
 from gml.pictures.graph_picture import Bars, Bell, GraphScene, draw_graph
@@ -27,6 +28,12 @@ def graph_section(
         f"{counted(len(net.names), f'{sort} node')}, {counted(net.graph.n_edges, 'edge')}, "
         f"{counted(net.n_parameters, 'parameter')}."
     )
+    left_open = len(open_arrows(net.graph))
+    if left_open:
+        size += (
+            f" The data leave open which way {counted(left_open, 'arrow')} "
+            f"{agreeing(left_open, 'points', 'point')}: what rests on one of them says so."
+        )
     aims = "to see its table, and to observe or set it"
     if isinstance(net, MarkovNet):
         size += (
