@@ -321,8 +321,8 @@ def _treated(inputs: Dataset, missing: str, where: str, declared: frozenset[str]
             raise DataError(
                 f"{where}: missing values: {', '.join(found[:8])}"
                 f"{f' and {len(found) - 8} more columns' if len(found) > 8 else ''}; choose "
-                f"{parameter('missing', 'level')} (a level of their own) or available (such cells "
-                "say nothing)"
+                f"{parameter('missing', 'available')} (such cells say nothing) or level (a level "
+                "of their own)"
             )
         return inputs
     return apply_missing_policy(inputs, missing, where, declared=declared)

@@ -127,7 +127,12 @@ def raked(
     before = _before(rows, options, where, incomplete if dropped else None)
     declared = {*options.levels.levels, *options.levels.intervals}
     table = apply_missing_policy(
-        table, options.missing, where, offer_available=False, declared=declared
+        table,
+        options.missing,
+        where,
+        offer_available=False,
+        declared=declared,
+        min_complete=options.min_complete,
     )
     kept = np.flatnonzero(~incomplete) if dropped else slice(None)
     if table.n_rows == 0:
