@@ -94,6 +94,7 @@ def build_dataset(
         where,
         offer_available=options.offer_available,
         offer_em=options.offer_em,
+        offer_exclude=options.offer_exclude,
         advice=options.gaps_advice,
         declared={*options.levels.levels, *options.levels.intervals},
         min_complete=options.min_complete,

@@ -60,11 +60,9 @@ def warn_of_level_in_common(dataset: Dataset, tokens: Collection[str]) -> None:
 def why_empty(dataset: Dataset | None, where: str) -> str:
     """Say why nothing is left of a table to count."""
     origin = None if dataset is None else dataset.origin
-    if dataset is None or origin is None:
+    if dataset is None or origin is None or origin.n:
         return "no rows are left to count"
-    if origin.n == 0:
-        return why_no_rows(where, weighted=dataset.weights is not None)
-    return f"no rows are left to count: all have missing values ({parameter('missing', 'drop')})"
+    return why_no_rows(where, weighted=dataset.weights is not None)
 
 
 def why_no_rows(where: str, *, weighted: bool) -> str:
@@ -81,6 +79,7 @@ def apply_missing_policy(
     *,
     offer_available: bool = True,
     offer_em: bool = False,
+    offer_exclude: bool = True,
     advice: str | None = None,
     declared: Collection[str] = (),
     min_complete: int | None = None,
@@ -128,6 +127,7 @@ def apply_missing_policy(
             min_complete=min_complete,
             offer_available=offer_available,
             offer_em=offer_em,
+            offer_exclude=offer_exclude,
         )
         tell_dropped(dataset.n_rows - kept.n_rows, dataset.n_rows, found)
         return kept
@@ -196,6 +196,7 @@ def require_complete(
     min_complete: int | None,
     offer_available: bool,
     offer_em: bool,
+    offer_exclude: bool,
 ) -> None:
     """Refuse to drop rows where too few are complete; both numbers are weighted.
 
@@ -211,7 +212,8 @@ def require_complete(
         too_few = complete < min_complete
     if rows == 0 or (complete and not too_few):
         return
-    are = f"{plain_count(complete)} of {counted(rows, 'row')} {'is' if complete == 1 else 'are'}"
+    are = "is" if 1 in (complete, rows) else "are"
+    found = f"{plain_count(complete)} of {counted(rows, 'row')} {are} complete"
     limit = (
         "" if min_complete is None else f", fewer than {parameter('min_complete', min_complete)}"
     )
@@ -221,11 +223,13 @@ def require_complete(
     choices += [
         f"{parameter('missing', 'available')} (rows complete in each table)"
     ] * offer_available
-    choices += [f"{parameter('exclude', [name])} (the emptiest)" for name in worst[:1]]
+    choices += [f"{parameter('exclude', worst[:1])} (the emptiest)"] * (
+        offer_exclude and bool(worst)
+    )
     if complete >= 1:
         choices += [f"{parameter('min_complete', int(complete))} (go on with so few)"]
     raise CannotAnswer(
-        f"{where}: {parameter('missing', 'drop')} leaves too few rows: {are} complete{limit}"
+        f"{where}: {parameter('missing', 'drop')} leaves too few rows: {found}{limit}"
         + (f"; most often missing: {most}" if most else "")
         + (f"; choose {_either(choices)}" if choices else "")
     )

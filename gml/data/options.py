@@ -120,6 +120,8 @@ class ReadOptions:
     """Whether the message about missing values offers `available`."""
     offer_em: bool = False
     """Whether it offers `em`, which is not a way to read."""
+    offer_exclude: bool = True
+    """Whether a message about too few complete rows offers to leave out a column."""
     gaps_advice: str | None = None
     """What it says in place of these choices, where none of them would be taken."""
     takes_numbers: str | None = None

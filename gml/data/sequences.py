@@ -123,8 +123,8 @@ def read_sequences(
     >>> frame = pd.DataFrame({"id": [7, 7, 8], "word": ["a", "b", None], "tag": ["N", "V", "N"]})
     >>> read_sequences(frame, ReadOptions(), sequence="id", target="tag")
     Traceback (most recent call last):
-    gml.errors.DataError: the frame: missing values: 'word' 1; choose `missing='level'` (a level \
-of their own) or available (such cells say nothing)
+    gml.errors.DataError: the frame: missing values: 'word' 1; choose `missing='available'` (such \
+cells say nothing) or level (a level of their own)
     >>> rows = read_sequences(frame, ReadOptions(missing="level"), sequence="id", target="tag")
     >>> rows.inputs.variables
     (Variable(name='word', levels=('a', 'b', 'NA')),)

@@ -200,6 +200,7 @@ def _levels_of_gaps(
             min_complete=options.min_complete,
             offer_available=options.offer_available,
             offer_em=options.offer_em,
+            offer_exclude=options.offer_exclude,
         )
         unweighed = {str(options.weights_column): tally.unweighed} if tally.unweighed else {}
         tell_dropped(tally.n_dropped, tally.rows_weighed, {**gaps, **unweighed})

@@ -79,6 +79,7 @@ def _complete(
         min_complete=min_complete,
         offer_available=True,
         offer_em=False,
+        offer_exclude=False,
     )
     tell_dropped(rows.n_rows - n_rows, rows.n_rows, gaps)
     tally = copy.copy(table.tally)

@@ -91,6 +91,7 @@ def treat_missing(
             min_complete=min_complete,
             offer_available=True,
             offer_em=False,
+            offer_exclude=False,
         )
         return kept, numbers[complete]
     treated = apply_missing_policy(
