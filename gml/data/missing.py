@@ -184,7 +184,9 @@ def numbers_have_no_level(names: Sequence[str], *, offer_em: bool) -> DataError:
 
 def rows_with_unweighed(n: float, rows: int, unweighed: int) -> float:
     """How much all rows weigh, if those without a weight weigh as much as others on average."""
-    return n * rows / (rows - unweighed) if rows > unweighed else float(rows)
+    if not unweighed:
+        return n
+    return round(n * rows / (rows - unweighed)) if rows > unweighed else rows
 
 
 def require_complete(

@@ -127,6 +127,11 @@ class _Asked:
                     "completed rows might be too large for; give it in other units"
                 )
         for child, parents in self._unfit(self.without_edges()):
+            if not parents:
+                raise CannotAnswer(
+                    f"column {quote(child)} has too few different numbers for a normal "
+                    f"distribution; leave it out ({parameter('exclude', [child])})"
+                )
             raise CannotAnswer(
                 f"{quote(child)} given {listing(parents)}, which is required: too few rows with "
                 "all of it were seen in a group of the labels, so no graph has a score; leave out "
@@ -148,13 +153,17 @@ class _Asked:
             return
         child, parent = (self.rows.names[j] for j in lost)
         why = poor_group(self.counter, lost.child, (lost.parent,))
+        ways = [
+            f"cut numbers into intervals ({parameter('bins', 4)})",
+            f"keep complete rows alone ({parameter('missing', 'drop')})",
+            f"leave out one of the two ({parameter('exclude', [parent])})",
+        ]
+        if not self.rows.variables[lost.parent].is_continuous:
+            ways.append(f"rule the edge out ({parameter('forbid', f'{parent}->{child}')})")
         raise CannotAnswer(
             f"no relation of these columns is stronger than that of {quote(parent)} and "
             f"{quote(child)}, and {self.read.chosen.name}, the score of incomplete rows, would "
-            f"lose it: {why}; cut numbers into intervals ({parameter('bins', 4)}), keep complete "
-            f"rows alone ({parameter('missing', 'drop')}), leave out one of the two "
-            f"({parameter('exclude', [parent])}), or rule the edge out "
-            f"({parameter('forbid', f'{parent}->{child}')})"
+            f"lose it: {why}; {', '.join(ways[:-1])} or {ways[-1]}"
         )
 
     def _unfit(self, dag: Graph) -> list[tuple[str, list[str]]]:
