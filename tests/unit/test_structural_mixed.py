@@ -475,7 +475,7 @@ def test_the_strongest_relation_is_not_lost_without_a_word(learner):
     assert TAKINGS in found_by(frame, learner, missing="drop")
     found_by(frame, learner, exclude=["city"], numeric=["takings", "staff"])
     with pytest.warns(gml.GmlWarning, match="−∞.*'staff' given 'city'"):
-        assert TAKINGS not in found_by(frame, learner, forbid=["city->takings"])
+        assert TAKINGS not in found_by(frame, learner, forbid=[("city", "takings")])
     # Rows enough in every city.
     assert TAKINGS in found_by(sales(rare=40), learner)
 

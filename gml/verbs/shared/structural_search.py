@@ -159,7 +159,7 @@ class _Asked:
             f"leave out one of the two ({parameter('exclude', [parent])})",
         ]
         if not self.rows.variables[lost.parent].is_continuous:
-            ways.append(f"rule the edge out ({parameter('forbid', f'{parent}->{child}')})")
+            ways.append(f"rule the edge out ({parameter('forbid')})")
         raise CannotAnswer(
             f"no relation of these columns is stronger than that of {quote(parent)} and "
             f"{quote(child)}, and {self.read.chosen.name}, the score of incomplete rows, would "
