@@ -236,7 +236,7 @@ def _formats() -> Content:
 MISSING = {
     "error": "refuse them, with their number by column",
     "drop": Note(
-        "leave out rows with a missing value in a column that is used, unless that leaves too few "
+        "leave out rows with a missing value in a column used, if enough stay "
         f"({parameter('min_complete')})"
     ),
     "level": "a last level of its own, named NA",
