@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import random
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -206,3 +208,18 @@ def test_a_process_is_silent_about_what_libraries_warn_of(gml_process, tmp_path)
     (tmp_path / "t.csv").write_text("a,b\n" + "p,u\nq,w\n" * 10)
     done = gml_process("chowliu", "t.csv", env={"PYTHONPATH": str(tmp_path)})
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_the_library_is_silent_about_its_formulas_alone():
+    code = (
+        "import numpy as np, gml.progress\n"
+        "source = 'np.float64(1e308) * np.float64(1e308)'\n"
+        "for name in ('gml.model.formula', 'somebody.s.own'):\n"
+        "    exec(source, {'__name__': name, 'np': np})\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.count("RuntimeWarning: overflow") == 1
+    asked = [sys.executable, "-W", "error::RuntimeWarning", "-c", code]
+    done = subprocess.run(asked, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "line 4" in done.stderr
