@@ -32,6 +32,16 @@ _KINDS = (rule(r"(?<=\Agml: )error:", Style.BAD), rule(r"(?<=\Agml: )warning:", 
 
 Item = TypeVar("Item")
 
+# NumPy says where a formula of ours divides by 0 or leaves the range of floats: nobody else can act
+# on that. What was asked for on Python's command line, or in the tests (an error), comes first.
+warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"gml(\.|$)", append=True)
+
+
+def silence_libraries() -> None:
+    """Let nothing that libraries warn of reach the standard error of a command."""
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")
+
 
 def write_stderr(text: str = "") -> None:
     """Write to standard error if possible; a failure never changes the exit code."""

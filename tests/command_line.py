@@ -165,6 +165,8 @@ def interpreter_state(env: Mapping[str, str]) -> Iterator[None]:
             warnings.resetwarnings()
             for category in _FOR_DEVELOPERS:
                 warnings.simplefilter("ignore", category)
+            # A process says nothing of them: whatever formula they are about needs mending.
+            warnings.simplefilter("error", RuntimeWarning)
             warnings.showwarning = _print_warning
             yield
     finally:

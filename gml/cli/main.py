@@ -15,7 +15,7 @@ from gml.cli.shared.run_options import ANYWHERE, handed_on
 from gml.cli.shared.standard_output import abandon_standard_output, write_standard_output
 from gml.errors import GmlError
 from gml.printable_text import printable
-from gml.progress import say, write_stderr
+from gml.progress import say, silence_libraries, write_stderr
 from gml.resources import lack_behind, prepare_libraries
 
 GROUPS = {
@@ -179,6 +179,7 @@ def cli() -> None:
 
 def main(args: list[str] | None = None) -> NoReturn:
     """Run the command line and exit."""
+    silence_libraries()
     code = run(sys.argv[1:] if args is None else args)
     # Output that others left in the stream must not fail at exit.
     write_stderr()

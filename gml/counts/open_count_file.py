@@ -20,6 +20,7 @@ from gml.progress import reporter
 _ABOUT_ROWS = (
     *("delimiter", "decimal", "encoding", "strip", "na", "weights", "weights_fractional"),
     *("bins", "discretize", "discretize_class", "cut", "kinds", "numeric", "labels", "max_levels"),
+    "min_complete",
     *("engine", "spool", "spool_keep", "master"),
 )
 

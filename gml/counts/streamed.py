@@ -85,9 +85,16 @@ class StreamCounter(SettledCounter):
         repeats = self.uncut_repeats()
         return replace(found, origin=replace(found.origin, repeats=repeats))
 
-    def treated(self, policy: str, where: str, *, declared: Collection[str] = ()) -> StreamCounter:
+    def treated(
+        self,
+        policy: str,
+        where: str,
+        *,
+        declared: Collection[str] = (),
+        min_complete: int | None = None,
+    ) -> StreamCounter:
         """Treat missing values that were left in; rows keep the numbers that they had."""
-        rows = treated(self._rows, policy, where, declared=declared)
+        rows = treated(self._rows, policy, where, declared=declared, min_complete=min_complete)
         return self if rows is self._rows else StreamCounter(rows, threads=self._threads)
 
     @property

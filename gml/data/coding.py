@@ -29,7 +29,7 @@ from gml.data.label_warnings import (
     warn_of_fewer_intervals,
     warn_of_levels_without_weight,
 )
-from gml.data.missing import apply_missing_policy, count_missing
+from gml.data.missing import apply_missing_policy, count_missing, warn_of_level_in_common
 from gml.data.number_summary import NumberValues
 from gml.data.options import ReadOptions
 from gml.data.row_groups import equal_cells, group_sums, multiplicities
@@ -86,14 +86,18 @@ def build_dataset(
         multiplicities(equal_cells(uncut, weights).counts) if numbers else None,
     )
     dataset = replace(dataset, origin=origin)
+    if options.missing == "level":
+        warn_of_level_in_common(dataset, options.na_tokens)
     treated = apply_missing_policy(
         dataset,
         options.missing,
         where,
         offer_available=options.offer_available,
         offer_em=options.offer_em,
+        offer_exclude=options.offer_exclude,
         advice=options.gaps_advice,
         declared={*options.levels.levels, *options.levels.intervals},
+        min_complete=options.min_complete,
         unweighed={} if unweighed is None else {str(options.weights_column): unweighed},
     )
     # Choosing rows forgets what all of them held.

@@ -327,7 +327,10 @@ def fractional_weights(
         row = int(np.argmax(bad))
         wrong = "be finite" if numbers[row] > 0 else "not be negative"
         raise DataError(f"{where}: weights must {wrong}: data row {row + 1} has {numbers[row]:g}")
-    total = math.fsum(numbers)
+    try:
+        total = math.fsum(numbers)
+    except OverflowError:
+        raise DataError(f"{where}: the weights add up to more than 1.8e+308") from None
     if not math.isfinite(total) or 0 < total < 1e-290:
         raise DataError(f"{where}: the weights add up to {total:g}")
     bits = 61 - math.frexp(total)[1] if total else 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -12,14 +12,19 @@ from numpy.typing import NDArray
 
 from gml.data.dataset import Dataset, Variable, code_type, has_missing, missing_mask
 from gml.data.levels import NA_LEVEL
-from gml.errors import DataError, UsageError, counted, listing, parameter, quote, share_of
+from gml.data.missing_patterns import GapTally, tell_missing_together
+from gml.errors import CannotAnswer, DataError, counted, listing, parameter, quote, share_of
+from gml.printable_text import plain_count
 from gml.progress import reporter
 
 FRAME = "the frame"
 """What messages call a DataFrame."""
 
 _MANY_DROPPED = 0.2
+_MOST_DROPPED = 0.9
+_HALF, _FEW_LEFT = 0.5, 30
 _MOST_NAMED = 100
+_WORST_NAMED = 3
 
 
 def count_missing(dataset: Dataset, policy: str, tokens: Collection[str]) -> dict[str, int]:
@@ -27,25 +32,37 @@ def count_missing(dataset: Dataset, policy: str, tokens: Collection[str]) -> dic
 
     Where a level `NA` is declared for missing cells, a cell that says `NA` is missing too.
     """
-    counts: dict[str, int] = {}
+    gaps = zip(dataset.names, _gaps(dataset, policy, tokens), strict=True)
+    counts = {name: dataset.count(mask) for name, mask in gaps if mask is not None}
+    return {name: cells for name, cells in counts.items() if cells}
+
+
+def _gaps(
+    dataset: Dataset, policy: str, tokens: Collection[str]
+) -> Iterator[NDArray[np.bool_] | None]:
+    """Which cells of each column are missing, None where none is."""
     for variable, column in zip(dataset.variables, dataset.columns, strict=True):
-        cells = dataset.count(missing_mask(column)) if has_missing(column) else 0
+        mask = missing_mask(column) if has_missing(column) else None
         levels = variable.levels or ()
         if policy == "level" and NA_LEVEL in levels and NA_LEVEL in tokens:
-            cells += dataset.count(column == levels.index(NA_LEVEL))
-        if cells:
-            counts[variable.name] = cells
-    return counts
+            said = column == levels.index(NA_LEVEL)
+            mask = said if mask is None else mask | said
+        yield mask
+
+
+def warn_of_level_in_common(dataset: Dataset, tokens: Collection[str]) -> None:
+    """Warn about columns that are missing together, where that is to be a level."""
+    tally = GapTally(len(dataset.names))
+    tally.see([*_gaps(dataset, "level", tokens)], dataset.n_rows)
+    tell_missing_together(tally, dataset.names, dataset.n_rows)
 
 
 def why_empty(dataset: Dataset | None, where: str) -> str:
     """Say why nothing is left of a table to count."""
     origin = None if dataset is None else dataset.origin
-    if dataset is None or origin is None:
+    if dataset is None or origin is None or origin.n:
         return "no rows are left to count"
-    if origin.n == 0:
-        return why_no_rows(where, weighted=dataset.weights is not None)
-    return f"no rows are left to count: all have missing values ({parameter('missing', 'drop')})"
+    return why_no_rows(where, weighted=dataset.weights is not None)
 
 
 def why_no_rows(where: str, *, weighted: bool) -> str:
@@ -62,15 +79,18 @@ def apply_missing_policy(
     *,
     offer_available: bool = True,
     offer_em: bool = False,
+    offer_exclude: bool = True,
     advice: str | None = None,
     declared: Collection[str] = (),
+    min_complete: int | None = None,
     unweighed: Mapping[str, NDArray[np.bool_]] | None = None,
 ) -> Dataset:
     """Treat the missing cells of all columns; `declared` names those whose levels are declared.
 
     `level` turns missing cells into a declared level `NA`; a label `NA` in the data collides with
-    it, and numbers with gaps are refused. `unweighed` says, by the column of weights, which rows
-    are to be dropped for lack of one.
+    it, and numbers with gaps are refused. `drop` is refused where too few rows are complete
+    (`require_complete`). `unweighed` says, by the column of weights, which rows are to be dropped
+    for lack of one.
     """
     if policy == "available":
         return dataset
@@ -79,7 +99,7 @@ def apply_missing_policy(
     }
     numbers = [dataset.names[j] for j in gaps if dataset.variables[j].is_continuous]
     if policy == "level" and numbers:
-        raise numbers_have_no_level(numbers)
+        raise numbers_have_no_level(numbers, offer_em=offer_em)
     if not gaps and not unweighed:
         return dataset
     if policy == "error":
@@ -94,7 +114,23 @@ def apply_missing_policy(
         )
     if policy == "drop":
         by_name = {dataset.names[j]: mask for j, mask in gaps.items()}
-        return _complete_rows(dataset, {**by_name, **(unweighed or {})})
+        lacking = {**by_name, **(unweighed or {})}
+        incomplete = np.logical_or.reduce(list(lacking.values()))
+        found = {name: int(np.count_nonzero(mask)) for name, mask in lacking.items()}
+        kept = dataset.rows(~incomplete)
+        without = sum(int(np.count_nonzero(mask)) for mask in (unweighed or {}).values())
+        require_complete(
+            dataset.in_rows(kept.n),
+            rows_with_unweighed(dataset.in_rows(dataset.n), dataset.n_rows, without),
+            {name: rows for name, rows in found.items() if name in by_name},
+            where,
+            min_complete=min_complete,
+            offer_available=offer_available,
+            offer_em=offer_em,
+            offer_exclude=offer_exclude,
+        )
+        tell_dropped(dataset.n_rows - kept.n_rows, dataset.n_rows, found)
+        return kept
     variables, columns = list(dataset.variables), list(dataset.columns)
     for j, mask in gaps.items():
         known = variables[j].name in declared
@@ -123,20 +159,81 @@ def refused_gaps(
     if advice is not None:
         return DataError(f"{where}: missing values: {per_column}; {advice}")
     choices = [f"{parameter('missing', 'drop')} (complete rows only)"]
-    choices += ["level (a level of their own)"] * (not numbers)
-    choices += ["available (rows complete in each table)"] * offer_available
     choices += ["em (fit to what was seen of each row)"] * offer_em
+    choices += ["available (rows complete in each table)"] * offer_available
+    choices += ["level (a level of their own)"] * (not numbers)
+    return DataError(f"{where}: missing values: {per_column}; choose {_either(choices)}")
+
+
+def _either(choices: Sequence[str]) -> str:
     *first, last = choices
-    chosen = f"{', '.join(first)} or {last}" if first else last
-    return DataError(f"{where}: missing values: {per_column}; choose {chosen}")
+    return f"{', '.join(first)} or {last}" if first else last
 
 
-def numbers_have_no_level(names: Sequence[str]) -> UsageError:
+def numbers_have_no_level(names: Sequence[str], *, offer_em: bool) -> DataError:
     """Say that a missing number is no level."""
-    has = "has numbers" if len(names) == 1 else "have numbers"
-    return UsageError(
-        f"{parameter('missing', 'level')} is for labels, and {listing(names)} {has}, with "
-        f"missing values among them; choose {parameter('missing', 'drop')}"
+    one = len(names) == 1
+    policies = ["em", "drop"] if offer_em else ["drop"]
+    return DataError(
+        f"{parameter('missing', 'level')} is for categorical columns, and {listing(names)} "
+        f"{'is' if one else 'are'} numeric, with missing values; cut {'it' if one else 'them'} "
+        f"({parameter('bins', 4)}), take the numbers for labels ({parameter('labels', [*names])}), "
+        f"or choose {parameter('missing', policies[0])}{' or drop' * (len(policies) > 1)}"
+    )
+
+
+def rows_with_unweighed(n: float, rows: int, unweighed: int) -> float:
+    """How much all rows weigh, if those without a weight weigh as much as others on average."""
+    if not unweighed:
+        return n
+    return round(n * rows / (rows - unweighed)) if rows > unweighed else rows
+
+
+def require_complete(
+    complete: float,
+    rows: float,
+    gaps: Mapping[str, int],
+    where: str,
+    *,
+    min_complete: int | None,
+    offer_available: bool,
+    offer_em: bool,
+    offer_exclude: bool,
+) -> None:
+    """Refuse to drop rows where too few are complete; both numbers are weighted.
+
+    They are too few if there are fewer than `min_complete`; where that is not given, if over 90 %
+    of the rows would be dropped, or over half with fewer than 30 left. `gaps` says how many rows
+    lack each column.
+    """
+    dropped = rows - complete
+    if min_complete is None:
+        few_left = dropped > _HALF * rows and complete < _FEW_LEFT
+        too_few = few_left or dropped > _MOST_DROPPED * rows
+    else:
+        too_few = complete < min_complete
+    if rows == 0 or (complete and not too_few):
+        return
+    are = "is" if 1 in (complete, rows) else "are"
+    found = f"{plain_count(complete)} of {counted(rows, 'row')} {are} complete"
+    limit = (
+        "" if min_complete is None else f", fewer than {parameter('min_complete', min_complete)}"
+    )
+    worst = sorted(gaps, key=lambda name: (-gaps[name], name))
+    most = ", ".join(f"{quote(name)} {gaps[name]}" for name in worst[:_WORST_NAMED])
+    choices = [f"{parameter('missing', 'em')} (fit to what was seen of each row)"] * offer_em
+    choices += [
+        f"{parameter('missing', 'available')} (rows complete in each table)"
+    ] * offer_available
+    choices += [f"{parameter('exclude', worst[:1])} (the emptiest)"] * (
+        offer_exclude and bool(worst)
+    )
+    if complete >= 1:
+        choices += [f"{parameter('min_complete', int(complete))} (go on with so few)"]
+    raise CannotAnswer(
+        f"{where}: {parameter('missing', 'drop')} leaves too few rows: {found}{limit}"
+        + (f"; most often missing: {most}" if most else "")
+        + (f"; choose {_either(choices)}" if choices else "")
     )
 
 
@@ -149,14 +246,6 @@ def tell_dropped(dropped: int, n_rows: int, gaps: Mapping[str, int]) -> None:
     )
     many = dropped > _MANY_DROPPED * n_rows
     (reporter().warn if many else reporter().tell)(message)
-
-
-def _complete_rows(dataset: Dataset, gaps: dict[str, NDArray[np.bool_]]) -> Dataset:
-    """Drop incomplete rows, and say how many."""
-    incomplete = np.logical_or.reduce(list(gaps.values()))
-    found = {name: int(np.count_nonzero(mask)) for name, mask in gaps.items()}
-    tell_dropped(int(np.count_nonzero(incomplete)), dataset.n_rows, found)
-    return dataset.rows(~incomplete)
 
 
 def _as_level(

@@ -18,6 +18,7 @@ from gml.errors import (
     parameter,
     quote,
     require_one_of,
+    require_whole,
     unknown_name,
 )
 from gml.resources import budget_in_force
@@ -60,6 +61,7 @@ class ReadingKeywords(TypedDict, total=False):
     strip: bool | None
     na: Names | None
     missing: str | None
+    min_complete: int | None
     weights: str | None
     weights_fractional: str | None
     bins: int | None
@@ -92,6 +94,8 @@ class ReadOptions:
     strip: bool = False
     na: tuple[str, ...] | None = None
     missing: str = "error"
+    min_complete: int | None = None
+    """The fewest complete rows that `drop` may leave, in place of a share of all rows."""
     weights: str | None = None
     weights_fractional: str | None = None
     bins: int | None = None
@@ -118,6 +122,8 @@ class ReadOptions:
     """Whether the message about missing values offers `available`."""
     offer_em: bool = False
     """Whether it offers `em`, which is not a way to read."""
+    offer_exclude: bool = True
+    """Whether a message about too few complete rows offers to leave out a column."""
     gaps_advice: str | None = None
     """What it says in place of these choices, where none of them would be taken."""
     takes_numbers: str | None = None
@@ -163,6 +169,7 @@ class ReadOptions:
                 )
         if any(not is_text(token) for token in self.na or ()):
             raise UsageError("a missing token is not valid text")
+        require_whole(1, min_complete=self.min_complete)
         self._check_cuts_by_others()
         both = [name for name in self.numeric if name in self.labels]
         if both:
@@ -343,6 +350,8 @@ def reading_options(**reading: Unpack[ReadingKeywords]) -> ReadOptions:
         }
     if "levels" in found:
         found["levels"] = _schema(found["levels"])
+    if "min_complete" in found and found.get("missing") != "drop":
+        raise UsageError(f"{parameter('min_complete')} goes with {parameter('missing', 'drop')}")
     if found.get("discretize") == MDLP:
         # It finds the number of intervals itself: `bins` only says what counts as many numbers.
         found.setdefault("bins", MDLP_VALUES)

@@ -226,3 +226,23 @@ def _bad_byte(value: bytes) -> int:
     except UnicodeDecodeError as error:
         return value[error.start]
     return 0
+
+
+def require_moderate(
+    names: Sequence[str], deviations: Sequence[float], who: str, most: float = 1e75
+) -> None:
+    """Refuse numbers whose standard deviation, or one over it, is beyond what a method can square.
+
+    Examples
+    --------
+    >>> require_moderate(["x", "y"], [2.5, 1e300], "a mixture")
+    Traceback (most recent call last):
+    gml.errors.CannotAnswer: column 'y' has a standard deviation of 1e+300, and a mixture can do \
+with 1e-75 to 1e+75; give its numbers in other units
+    """
+    for name, deviation in zip(names, deviations, strict=True):
+        if not 1 / most <= deviation <= most:
+            raise CannotAnswer(
+                f"column {quote(name)} has a standard deviation of {deviation:.3g}, and {who} can "
+                f"do with {1 / most:g} to {most:g}; give its numbers in other units"
+            )

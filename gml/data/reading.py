@@ -73,6 +73,9 @@ def read(
         Tokens that mean missing, instead of: empty, NA, N/A, NaN, nan, null, NULL, ?
     missing
         What becomes of missing values: error (the default), drop, level or available.
+    min_complete
+        The fewest complete rows that `missing="drop"` may leave. By default it is refused where
+        over 90 % of the rows would be dropped, or over half with fewer than 30 left.
     weights, weights_fractional
         The column that says how often a row counts: whole numbers, or any numbers.
     bins, discretize

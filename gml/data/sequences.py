@@ -127,8 +127,8 @@ def read_sequences(
     >>> frame = pd.DataFrame({"id": [7, 7, 8], "word": ["a", "b", None], "tag": ["N", "V", "N"]})
     >>> read_sequences(frame, ReadOptions(), sequence="id", target="tag")
     Traceback (most recent call last):
-    gml.errors.DataError: the frame: missing values: 'word' 1; choose `missing='level'` (a level \
-of their own) or available (such cells say nothing)
+    gml.errors.DataError: the frame: missing values: 'word' 1; choose `missing='available'` (such \
+cells say nothing) or level (a level of their own)
     >>> rows = read_sequences(frame, ReadOptions(missing="level"), sequence="id", target="tag")
     >>> rows.inputs.variables
     (Variable(name='word', levels=('a', 'b', 'NA')),)
@@ -317,11 +317,10 @@ def _treated(
     available = f"{parameter('missing', 'available')} (such cells say nothing)"
     if missing == "error" and any(gaps.values()):
         found = [f"{quote(name)} {number}" for name, number in sorted(gaps.items()) if number]
-        ways = f"{parameter('missing', 'level')} (a level of their own) or available (such cells "
         raise DataError(
             f"{where}: missing values: {', '.join(found[:8])}"
             f"{f' and {len(found) - 8} more columns' if len(found) > 8 else ''}; choose "
-            f"{available if gappy else f'{ways}say nothing)'}"
+            f"{available}{'' if gappy else ' or level (a level of their own)'}"
         )
     if missing == "level" and gappy and is_training:
         raise DataError(

@@ -26,8 +26,11 @@ from gml.data.missing import (
     levels_with_gaps,
     numbers_have_no_level,
     refused_gaps,
+    require_complete,
+    rows_with_unweighed,
     tell_dropped,
 )
+from gml.data.missing_patterns import tell_missing_together
 from gml.data.options import ReadOptions
 from gml.data.settled_cells import SettledColumn
 from gml.data.table_tally import TableTally
@@ -74,8 +77,13 @@ class SettledTable(NamedTuple):
         return tuple(c.variable.name for c in self.columns if c.coding.edges is not None)
 
 
-def settle(tally: TableTally, options: ReadOptions, where: str, held: str) -> SettledTable:
-    """Decide what columns are; rows are `held` elsewhere than in memory, for messages."""
+def settle(
+    tally: TableTally, options: ReadOptions, where: str, held: str, *, unit: float = 1.0
+) -> SettledTable:
+    """Decide what columns are; rows are `held` elsewhere than in memory, for messages.
+
+    `unit` is what weights are counted in.
+    """
     found = tally.columns
     names = [column.name for column in found]
     as_read = [CsvColumn(column.kind, column.labels, None) for column in found]
@@ -99,7 +107,9 @@ def settle(tally: TableTally, options: ReadOptions, where: str, held: str) -> Se
         options.decimal,
         numeric_among(kinds),
     )
-    levels = _levels_of_gaps(tally, codings, options, where)
+    if tally.gaps is not None:
+        tell_missing_together(tally.gaps, names, tally.rows_weighed)
+    levels = _levels_of_gaps(tally, codings, options, where, unit)
     columns = []
     for column, variable in zip(found, read, strict=True):
         name, gap = column.name, None
@@ -151,7 +161,11 @@ def _missing(tally: ColumnTally, coding: Coding, options: ReadOptions) -> int:
 
 
 def _levels_of_gaps(
-    tally: TableTally, codings: Mapping[str, Coding], options: ReadOptions, where: str
+    tally: TableTally,
+    codings: Mapping[str, Coding],
+    options: ReadOptions,
+    where: str,
+    unit: float,
 ) -> dict[str, tuple[str, ...]]:
     """Treat missing values as `gml.data.missing.apply_missing_policy` does.
 
@@ -160,7 +174,7 @@ def _levels_of_gaps(
     gaps = {column.name: column.lacking_rows for column in tally.columns if column.lacking_rows}
     numbers = [name for name in gaps if codings[name].levels is None]
     if options.missing == "level" and numbers:
-        raise numbers_have_no_level(numbers)
+        raise numbers_have_no_level(numbers, offer_em=options.offer_em)
     if options.missing == "level":
         declared = {*options.levels.levels, *options.levels.intervals}
         return {
@@ -177,6 +191,17 @@ def _levels_of_gaps(
             advice=options.gaps_advice,
         )
     if options.missing == "drop" and (gaps or tally.unweighed):
+        before, after = (n if unit == 1 else n * unit for n in (tally.n_before, tally.n))
+        require_complete(
+            after,
+            rows_with_unweighed(before, tally.rows_weighed, tally.unweighed),
+            gaps,
+            where,
+            min_complete=options.min_complete,
+            offer_available=options.offer_available,
+            offer_em=options.offer_em,
+            offer_exclude=options.offer_exclude,
+        )
         unweighed = {str(options.weights_column): tally.unweighed} if tally.unweighed else {}
         tell_dropped(tally.n_dropped, tally.rows_weighed, {**gaps, **unweighed})
     return {}

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from gml.data.block_file import BlockFile
 from gml.data.column_tally import ColumnTally
+from gml.data.levels import NA_LEVEL
+from gml.data.missing_patterns import GapTally
 from gml.data.options import ReadOptions
 from gml.kernel.layout import ColumnSpec, CsvColumn
 
@@ -50,6 +52,12 @@ class TableTally:
     def __init__(self, names: Sequence[str], options: ReadOptions) -> None:
         """Expect pieces of these columns."""
         self._drops = options.missing == "drop"
+        self.gaps = GapTally(len(names)) if options.missing == "level" else None
+        """Which columns are missing together, where that is to be a level."""
+        said = options.missing == "level" and NA_LEVEL in options.na_tokens
+        self._says_missing = [
+            said and NA_LEVEL in (options.declared_levels(name) or ()) for name in names
+        ]
         self.columns = [ColumnTally(name, options) for name in names]
         self.rows_read = self.rows_weighed = 0
         """Rows, and those among them that do not weigh 0, or are dropped for lack of a weight."""
@@ -76,6 +84,8 @@ class TableTally:
             tally.see(column, times, kept)
             for tally, column in zip(self.columns, columns, strict=True)
         ]
+        if self.gaps is not None:
+            self._see_gaps(self.gaps, gaps, columns, n_rows, kept)
         rows = Rows(n_rows, [column.cells for column in columns], times)
         if kept is not None:
             rows = rows.where(kept)
@@ -97,18 +107,39 @@ class TableTally:
         self.n += rows.n
         return rows, dropped
 
+    def _see_gaps(
+        self,
+        tally: GapTally,
+        gaps: list[NDArray[np.bool_] | None],
+        columns: Sequence[CsvColumn],
+        n_rows: int,
+        kept: NDArray[np.bool_] | None,
+    ) -> None:
+        """Take note of gaps; a cell is one too that says so in a level that is declared."""
+        found = list(gaps)
+        for j, column in enumerate(columns):
+            if self._says_missing[j] and column.cells is not None and NA_LEVEL in column.labels:
+                said = column.cells == column.labels.index(NA_LEVEL)
+                said = said if kept is None else said[kept]
+                mask = gaps[j]
+                found[j] = said if mask is None else mask | said
+        tally.see(found, n_rows if kept is None else int(np.count_nonzero(kept)))
+
     def add(self, other: TableTally, specs: Sequence[ColumnSpec], decimal: str) -> None:
         """Take what another tally knows of other rows of the same table."""
         for name in _COUNTERS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for mine, theirs, spec in zip(self.columns, other.columns, specs, strict=True):
             mine.add(theirs, spec, decimal)
+        if self.gaps is not None and other.gaps is not None:
+            self.gaps.add(other.gaps)
 
     def state(self, file: BlockFile) -> dict[str, Any]:
         """Write what was counted to a file, and return what is known as JSON takes it."""
         return {
             "rows": {name: getattr(self, name) for name in _COUNTERS},
             "columns": [tally.state(file) for tally in self.columns],
+            "gaps": None if self.gaps is None else self.gaps.state(),
         }
 
     def restore(self, state: dict[str, Any], file: BlockFile) -> None:
@@ -117,3 +148,5 @@ class TableTally:
             setattr(self, name, state["rows"][name])
         for tally, known in zip(self.columns, state["columns"], strict=True):
             tally.restore(known, file)
+        if self.gaps is not None:
+            self.gaps.restore(state["gaps"])

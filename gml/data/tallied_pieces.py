@@ -95,7 +95,7 @@ class PieceTallies:
             if options.declared_levels(column.name) is None:
                 # They appear in the order in which pieces happened to come.
                 column.sort_labels()
-        return settle(tally, options, where, IN_PIECES)
+        return settle(tally, options, where, IN_PIECES, unit=2.0**-self.bits)
 
     def coder(self, table: SettledTable, where: str) -> PieceCoder:
         """Return what codes a piece, now that this is settled."""

@@ -172,7 +172,12 @@ class CheckedReading:
         numbers = numbers_of_engine(stream, held)
         repeats = stream.uncut_repeats() if set(held) - set(self.numeric) else None
         cells = missing_cells_of_stream(stream, self._policy, tokens)
-        kept = stream.treated(self._policy, place(self.data), declared=set(self.net.names))
+        kept = stream.treated(
+            self._policy,
+            place(self.data),
+            declared=set(self.net.names),
+            min_complete=self.asked.min_complete,
+        )
         _require_rows(kept.n, self.data)
         notes = self._notes_on_rows(stream.pass_rows, kept.pass_rows, kept.n, len(kept.variables))
 
@@ -270,7 +275,9 @@ class CheckedReading:
         """Treat missing values; `lines` finds lines (from 1) by numbers of rows (from 0)."""
         _require_rows(dataset.n, self.data)
         policy = self._policy
-        kept, positions = treat_missing(dataset, policy, self.data, self.net)
+        kept, positions = treat_missing(
+            dataset, policy, self.data, self.net, self.asked.min_complete
+        )
         _require_rows(kept.n, self.data)
         notes = self._notes_on_rows(dataset.n_rows, kept.n_rows, kept.n, len(kept.names))
         aligned = with_levels_first(kept, self.levels)

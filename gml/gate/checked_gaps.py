@@ -11,7 +11,7 @@ from gml.counts.counter import TableSet
 from gml.counts.streamed import StreamCounter
 from gml.data.dataset import Dataset, missing_mask
 from gml.data.levels import NA_LEVEL
-from gml.data.missing import apply_missing_policy, count_missing
+from gml.data.missing import apply_missing_policy, count_missing, require_complete
 from gml.data.options import EM
 from gml.data.schema import Schema
 from gml.errors import place
@@ -70,17 +70,30 @@ def missing_in_fitting(net: CheckedModel) -> dict[str, MissingCells]:
 
 
 def treat_missing(
-    dataset: Dataset, policy: str, where: str, net: CheckedModel
+    dataset: Dataset, policy: str, where: str, net: CheckedModel, min_complete: int | None
 ) -> tuple[Dataset, NDArray[np.int64]]:
     """Apply the policy, and return the remaining rows and their numbers in the file, from 0."""
     numbers = np.arange(dataset.n_rows)
     if policy == "drop":
-        complete = np.ones(dataset.n_rows, dtype=bool)
-        for column in dataset.columns:
-            complete &= ~missing_mask(column)
+        gaps = {
+            name: missing_mask(column)
+            for name, column in zip(dataset.names, dataset.columns, strict=True)
+        }
+        complete = ~np.logical_or.reduce(list(gaps.values()))
         if complete.all():
             return dataset, numbers
-        return dataset.rows(complete), numbers[complete]
+        kept = dataset.rows(complete)
+        require_complete(
+            kept.n,
+            dataset.n,
+            {name: n for name, mask in gaps.items() if (n := int(np.count_nonzero(mask)))},
+            place(where),
+            min_complete=min_complete,
+            offer_available=True,
+            offer_em=False,
+            offer_exclude=False,
+        )
+        return kept, numbers[complete]
     treated = apply_missing_policy(
         dataset, policy, place(where), declared=set(net.names) if policy == "level" else ()
     )

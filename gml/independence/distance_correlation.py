@@ -80,8 +80,10 @@ class DistanceCorrelationTest(DrawnNullTest):
                 else log_weighted_chi2_upper(n * squared, sums)
             )
         correlation = math.sqrt(max(squared, 0.0) / math.sqrt(own_x * own_y))
-        covered = math.ldexp(max(squared, 0.0), x.exponent + y.exponent)
-        details = {"dcov": math.sqrt(covered)} | self.about_null(null)
+        # The root, as the square may be beyond doubles.
+        half, odd = divmod(x.exponent + y.exponent, 2)
+        dcov = math.ldexp(math.sqrt(math.ldexp(max(squared, 0.0), odd)), half)
+        details = {"dcov": dcov} | self.about_null(null)
         return min(correlation, 1.0), log_p, details
 
     def _drawn(

@@ -202,7 +202,7 @@ class Forward(Phase):
         local.prepare((y, given, more) for y, given, more, _ in candidates)
         for y, given, more, clique in candidates:
             at = positions(more, n)
-            gains = local.units(local.with_one(y, given, at) - local.value(y, given))
+            gains = local.gains(local.with_one(y, given, at), local.value(y, given))
             for k in np.flatnonzero(gains > 0).tolist():
                 yield Operator(-int(gains[k]), int(at[k]), y, clique)
 

@@ -34,6 +34,7 @@ from gml.counts.rank_correlations import (
 )
 from gml.data.column_kinds import require_kinds
 from gml.data.dataset import Dataset
+from gml.data.problems import require_moderate
 from gml.data.resampling import folds as folds_of
 from gml.errors import (
     CannotAnswer,
@@ -212,6 +213,9 @@ def _sample(
     if settings.transform == "none":
         moments = counter.moments(positions)
         require_variance(moments, names)
+        deviations = deviations_of(moments)
+        if settings.raw or not deviations.all():
+            require_moderate(names, deviations.tolist(), "glasso", 1e150)
         return _sample_of(moments, n, settings.raw), None
     rows = counter.require_rows(parameter("transform", settings.transform))
     if settings.transform == "normal":

@@ -346,7 +346,7 @@ class _State:
             column = self._change[:, y]
             column.fill(_NEVER)
             at = positions(more, self.n)
-            column[at] = self.local.units(self.local.with_one(y, given, at) - now)
+            column[at] = self.local.gains(self.local.with_one(y, given, at), now)
             for x, value in self.local.without_one(y, given):
                 column[x] = max(_NEVER, self.local.unit(value - now))
 

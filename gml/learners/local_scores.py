@@ -112,6 +112,11 @@ class LocalScores:
         size = sum(abs(value) for value in self._values.values() if math.isfinite(value))
         return max(RESOLUTION, 2.0 ** (math.frexp(size)[1] - _TRUSTED_BITS))
 
+    def gains(self, values: NDArray[np.float64], now: float) -> Units:
+        """How much higher other scores of a child are than that of now, in whole units."""
+        with np.errstate(invalid="ignore"):
+            return self.units(values - now)
+
     def units(self, nats: NDArray[np.float64]) -> Units:
         """Round to whole units, in which gains are compared; −∞ is a very large loss.
 

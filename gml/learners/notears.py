@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 from gml.counts.correlations import correlations_of, deviations_of
 from gml.counts.counter import Counter
 from gml.data.column_kinds import require_kinds
+from gml.data.problems import require_moderate
 from gml.errors import UsageError, counted, parameter
 from gml.graph.equivalence import as_chosen
 from gml.graph.graph import Graph, require_marks
@@ -135,6 +136,7 @@ def notears(
     moments = counter.moments(positions)
     require_variance(moments, [names[j] for j in positions])
     deviations = deviations_of(moments)
+    require_moderate([names[j] for j in positions], deviations.tolist(), "this search")
     matrix = correlations_of(moments)
     if settings.raw:
         matrix = matrix * np.outer(deviations, deviations)

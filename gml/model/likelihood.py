@@ -114,22 +114,34 @@ def _conditional_log_density(
     )
 
 
+def _scaled(number: float, by: float, shift: int) -> float:
+    """number / by · 2^shift, of which no part need be a float."""
+    mantissa, exponent = math.frexp(number)
+    return math.ldexp(mantissa / by, exponent + shift)
+
+
 def _log_density(cpd: LinearGaussian, moments: Moments, unit: float) -> float:
     """Sum of ln of the normal density of a column; by moments, so row order has no effect."""
     n = moments.n
     slopes = [*(-c for c in cpd.coefficients), 1.0]
     # Squares of numbers of any size may be beyond floats; in standard deviations they are not.
     sd = cpd.sd or 1.0
-    scaled = [math.ldexp(1.0 / sd, -scale) for scale in moments.scales]
-    # Σ (residual − its mean)², then the mean: both small where the model fits.
-    spread = math.fsum(
-        slopes[i] * slopes[j] * (moments.cross[i][j] / n) * scaled[i] * scaled[j]
-        for i in range(len(slopes))
-        for j in range(len(slopes))
-    )
-    mean = math.fsum(
-        [*(slope * m for slope, m in zip(slopes, moments.means, strict=True)), -cpd.intercept]
-    )
+    scaled = [
+        _scaled(slope, sd, -scale) for slope, scale in zip(slopes, moments.scales, strict=True)
+    ]
+    try:
+        # Σ (residual − its mean)², then the mean: both small where the model fits.
+        spread = math.fsum(
+            scaled[i] * (moments.cross[i][j] / n) * scaled[j]
+            for i in range(len(slopes))
+            for j in range(len(slopes))
+        )
+        mean = math.fsum(
+            [*(slope * m for slope, m in zip(slopes, moments.means, strict=True)), -cpd.intercept]
+        )
+    except (OverflowError, ValueError):
+        # Sums and differences beyond floats: rows as far from the model as can be.
+        return -math.inf
     if cpd.sd == 0:
         return math.inf if spread + mean == 0 else -math.inf
     away = mean / sd

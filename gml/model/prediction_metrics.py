@@ -233,13 +233,15 @@ class Tally:
         self._missing += int(times[~known].sum())
         self._impossible += int(times[known & ~predicted.possible].sum())
         counted_rows = known & predicted.possible
-        away = np.abs(truth - predicted.predicted)[counted_rows]
+        with np.errstate(over="ignore", invalid="ignore"):
+            away = np.abs(truth - predicted.predicted)[counted_rows]
         # A node without an error of its own is either exactly right or impossible.
         loss = -predicted.log_density(truth)[counted_rows]
         times = times[counted_rows]
         self._rows += int(times.sum())
-        for losses, found in zip(self._losses, (loss, away, away**2), strict=True):
-            losses += (found * times).tolist()
+        with np.errstate(over="ignore"):
+            for losses, found in zip(self._losses, (loss, away, away**2), strict=True):
+                losses += (found * times).tolist()
         if predicted.bounds is not None:
             low, high = predicted.bounds[counted_rows].T
             inside = (low <= truth[counted_rows]) & (truth[counted_rows] <= high)
@@ -269,4 +271,7 @@ def _mean(parts: Sequence[float], rows: int) -> float:
         return math.nan
     if math.inf in parts:
         return math.inf
-    return math.fsum(parts) / rows
+    try:
+        return math.fsum(parts) / rows
+    except OverflowError:
+        return math.inf

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
+from itertools import chain
 
 from gml.counts.answers import Moments
 from gml.counts.exact_algebra import inverse, regression
@@ -101,8 +102,15 @@ def _intervals(
     for estimate, part, shift in zip(
         (fitted.intercept, *fitted.coefficients), spread, shifts, strict=True
     ):
-        half = math.ldexp(t * math.sqrt(part), shift)
+        try:
+            half = math.ldexp(t * math.sqrt(part), shift)
+        except OverflowError:
+            half = math.inf
         bounds.append((estimate - half, estimate + half))
+    if not all(map(math.isfinite, chain.from_iterable(bounds))):
+        raise CannotAnswer(
+            f"the intervals of {quote(name)} are beyond 1.8e+308; give its numbers in other units"
+        )
     tail = (1 - level) / 2
     low, high = float(chdtri(df, tail)), float(chdtri(df, 1 - tail))
     return (*bounds, (fitted.sd * math.sqrt(n / low), fitted.sd * math.sqrt(n / high)))

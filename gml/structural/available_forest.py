@@ -16,11 +16,13 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml.counts.counter import Counter, TableSet
+from gml.counts.residuals import SPARE_ROWS
 from gml.data.dataset import Dataset, missing_mask
 from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
@@ -30,6 +32,7 @@ from gml.structural.seen_families import SeenFamilies
 
 # Pairs that are counted before time is looked at.
 _BATCH = 64
+_ROUNDING = 1e-14
 
 Pair = tuple[int, int]
 
@@ -85,6 +88,45 @@ def available_forest(
     )
 
 
+class Lost(NamedTuple):
+    """A family of one parent that cannot be fitted to what was seen."""
+
+    child: int
+    parent: int
+
+
+def strongest_lost(
+    counter: Counter,
+    rows: Dataset,
+    price: Callable[[float], float],
+    knowledge: Knowledge,
+    deadline: Deadline,
+) -> Lost | None:
+    """Return the pair that gains most, if a search by regressions in groups cannot have its edge.
+
+    What such a pair gains is asked of one variance for all groups, which needs no rows in each.
+    """
+    measured = _Gains(counter, rows, price)
+    names = [variable.name for variable in counter.variables]
+    forbidden = knowledge.forbidden(names)
+    order = counter.order.positions.tolist()
+    pairs = [
+        pair for pair in combinations(order, 2) if not (forbidden[pair] and forbidden[pair[::-1]])
+    ]
+    lost = measured.lost(pairs)
+    if not lost:
+        return None
+    best = max(lost, key=lambda pair: lost[pair])
+    others = [pair for pair in pairs if pair not in lost]
+    for start in range(0, len(others), _BATCH):
+        if deadline.passed:
+            return None
+        if measured.of(others[start : start + _BATCH]).max() >= lost[best]:
+            return None
+    parent, child = measured.directed(best)
+    return Lost(child, parent)
+
+
 @dataclass(frozen=True)
 class _Limits:
     """What a graph may have, by nodes in order of names."""
@@ -112,13 +154,7 @@ class _Gains:
             # Without rows that have both there is no table.
             found[k] = self._of_table(counts.table.sum(axis=0) * self._counter.unit)
         others = sorted(set(range(len(pairs))) - set(labels))
-        # The number is the child; of two, the second.
-        ordered = [
-            pairs[k][::-1]
-            if self._is_number[pairs[k][0]] and not self._is_number[pairs[k][1]]
-            else pairs[k]
-            for k in others
-        ]
+        ordered = [self.directed(pairs[k]) for k in others]
         if ordered:
             left = self._counter.residuals([(child, (parent,)) for parent, child in ordered])
             for k, (parent, child), is_there, log_sum in zip(
@@ -127,6 +163,60 @@ class _Gains:
                 if is_there:
                     found[k] = self._of_regression(parent, child, log_sum * self._counter.unit)
         return found
+
+    def directed(self, pair: Pair) -> Pair:
+        """A pair with at least one number, the parent first: the number is the child.
+
+        Of two, the second is.
+        """
+        swaps = self._is_number[pair[0]] and not self._is_number[pair[1]]
+        return pair[::-1] if swaps else pair
+
+    def lost(self, pairs: Sequence[Pair]) -> dict[Pair, float]:
+        """What pairs gain whose regressions rows do not determine, those that gain something."""
+        some = [pair for pair in pairs if any(self._is_number[j] for j in pair)]
+        if not some:
+            return {}
+        ordered = [self.directed(pair) for pair in some]
+        fits = SeenFamilies(self._counter).fit([(child, (parent,)) for parent, child in ordered])
+        gains = {
+            pair: self._with_one_variance(*directed)
+            for pair, directed, fit in zip(some, ordered, fits.tolist(), strict=True)
+            if not fit
+        }
+        return {pair: gain for pair, gain in gains.items() if gain > 0}
+
+    def _with_one_variance(self, parent: int, child: int) -> float:
+        values, weights, both = self._seen_of(parent, child)
+        given = self._rows.columns[parent][both]
+        n = float(weights.sum())
+        if self._is_number[parent]:
+            fitted, added = _line(_in_range(given)[0], values, weights), 1
+        else:
+            _, group = np.unique(given, return_inverse=True)
+            sizes = np.bincount(group, weights)
+            fitted = (np.bincount(group, weights * values) / sizes)[group]
+            added = len(sizes) - 1
+        if n - added - 1 < SPARE_ROWS:
+            return 0.0
+        left = float(weights @ (values - fitted) ** 2)
+        whole = float(weights @ (values - weights @ values / n) ** 2)
+        if whole == 0:
+            return 0.0
+        # Sums of squares have an error of some units in the last place.
+        if left <= _ROUNDING * whole:
+            return math.inf
+        return 0.5 * n * math.log(whole / left) - self._price(n) * added
+
+    def _seen_of(
+        self, parent: int, child: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+        """The numbers of a child in rows that have both, at most 1, their weights, and which."""
+        columns = self._rows.columns
+        both = ~(missing_mask(columns[parent]) | missing_mask(columns[child]))
+        times = self._rows.weights
+        weights = np.ones(int(both.sum())) if times is None else times[both].astype(np.float64)
+        return _in_range(columns[child][both])[0], weights * self._rows.unit, both
 
     def _of_table(self, table: NDArray[np.float64]) -> float:
         n = float(table.sum())
@@ -140,18 +230,36 @@ class _Gains:
 
     def _of_regression(self, parent: int, child: int, log_sum: float) -> float:
         """ln of the variance that is left, against that of the same rows together."""
-        columns = self._rows.columns
-        both = ~(missing_mask(columns[parent]) | missing_mask(columns[child]))
-        weights = np.ones(both.sum()) if self._rows.weights is None else self._rows.weights[both]
-        weights = weights * self._rows.unit
-        values, n = columns[child][both], float(weights.sum())
+        values, weights, both = self._seen_of(parent, child)
+        n = float(weights.sum())
         mean = float(weights @ values) / n
         variance = float(weights @ (values - mean) ** 2) / n
         if not variance > 0:
             return 0.0
+        log_variance = math.log(variance) + 2 * math.log(
+            _in_range(self._rows.columns[child][both])[1]
+        )
         levels = self._rows.variables[parent].levels
         added = 1 if levels is None else 2 * (len(levels) - 1)
-        return 0.5 * (n * math.log(variance) - log_sum) - self._price(n) * added
+        return 0.5 * (n * log_variance - log_sum) - self._price(n) * added
+
+
+def _in_range(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    """Numbers that can be squared, whatever their size, and what they were divided by."""
+    largest = float(np.abs(values).max(initial=0.0)) or 1.0
+    return values / largest, largest
+
+
+def _line(
+    x: NDArray[np.float64], y: NDArray[np.float64], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The least-squares line at each x."""
+    n = weights.sum()
+    x_mean, y_mean = weights @ x / n, weights @ y / n
+    spread = weights @ (x - x_mean) ** 2
+    slope = weights @ ((x - x_mean) * (y - y_mean)) / spread if spread > 0 else 0.0
+    fitted: NDArray[np.float64] = y_mean + slope * (x - x_mean)
+    return fitted
 
 
 @dataclass

@@ -26,7 +26,7 @@ from gml.counts.open_rows import read_or_open
 from gml.counts.small_cells import require_large_cells
 from gml.data.dataset import Dataset
 from gml.data.discretize import cuts_of_levels
-from gml.data.missing import apply_missing_policy
+from gml.data.missing import apply_missing_policy, warn_of_level_in_common
 from gml.data.options import ReadingKeywords, ReadOptions
 from gml.data.rejections import about
 from gml.errors import DataError, UsageError, parameter, place, unknown_name
@@ -155,9 +155,15 @@ def _opened(
     policy = options.missing
     if isinstance(data, Dataset | Counter) and raw.missing:
         policy = "available"
+    if policy == "level":
+        warn_of_level_in_common(raw, options.na_tokens)
     with about(data):
         dataset = apply_missing_policy(
-            raw, policy, where, declared={*options.levels.levels, *options.levels.intervals}
+            raw,
+            policy,
+            where,
+            declared={*options.levels.levels, *options.levels.intervals},
+            min_complete=options.min_complete,
         )
     added = frozenset(
         after.name

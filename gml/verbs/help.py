@@ -235,7 +235,10 @@ def _formats() -> Content:
 
 MISSING = {
     "error": "refuse them, with their number by column",
-    "drop": "leave out rows with a missing value in a column that is used",
+    "drop": Note(
+        "leave out rows with a missing value in a column used, if enough stay "
+        f"({parameter('min_complete')})"
+    ),
     "level": "a last level of its own, named NA",
     "available": "each table uses the rows that are complete in its own columns",
     "em": "fit-params, score, hc, ges and mixture: a model is fitted to what was seen of each row",

@@ -148,6 +148,7 @@ def mixture(
         takes_numbers=f"{parameter('numeric')}, {parameter('gaussian')}",
         refuses_constants=True,
         offer_available=False,
+        offer_em=True,
         threads=threads,
         **reading,
     )

@@ -103,7 +103,7 @@ def test_why_there_are_no_rows(gml, tmp_path):
     assert error_line(gml("pc", "d.csv"), 4) == "gml: error: d.csv: has a header, but no rows\n"
     (tmp_path / "d.csv").write_text("a,b\n1,NA\n")
     done = gml("pc", "d.csv", "--missing", "drop", "-q")
-    assert "all have missing values (--missing drop)" in error_line(done, 4)
+    assert "--missing drop leaves too few rows: 0 of 1 row is complete" in error_line(done, 4)
     (tmp_path / "d.csv").write_text("a,w\n1,0\n")
     assert "all weigh 0" in error_line(gml("pc", "d.csv", "--weights", "w", "-q"), 4)
 

@@ -150,7 +150,17 @@ def test_a_model_with_a_hidden_node_is_fitted_again_without_naming_it(gml, folde
 
 
 def test_incomplete_rows_may_be_dropped_before_hidden_nodes_are_fitted(gml, folder):
-    done = gml("fit-params", "holes.csv", "classes.dot", "--hidden", "H=2", "--missing", "drop")
+    done = gml(
+        "fit-params",
+        "holes.csv",
+        "classes.dot",
+        "--hidden",
+        "H=2",
+        "--missing",
+        "drop",
+        "--min-complete",
+        "3",
+    )
     assert done.returncode == 0
     learning = json.loads(done.stdout)["graph"]["learning"]
     assert learning["rows"] == 3
@@ -212,7 +222,11 @@ def test_other_formats_say_what_they_do_not_hold(gml, folder):
         (["--missing", "em", "--hidden", "H=2,H=2"], 2, "--hidden lists 'H' twice"),
         (["--missing", "em", "--hidden", "H=2,a=2"], 2, "'a' is a column of the data, with val"),
         (["--missing", "available", "--hidden", "H=2"], 2, "use --missing em or drop"),
-        (["--hidden", "H=2"], 3, "level (a level of their own) or em (fit to what was seen"),
+        (
+            ["--hidden", "H=2"],
+            3,
+            "em (fit to what was seen of each row) or level (a level of their own)",
+        ),
         (["--missing", "drop", "--em-restarts", "2"], 2, "--em-restarts belongs to --missing em"),
         (["--missing", "drop", "--max-seconds", "2"], 2, "--max-seconds belongs to --missing em"),
         (["--missing", "em", "--hidden", "H=2", "--bootstrap", "9"], 2, "belongs to --intervals"),

@@ -216,12 +216,13 @@ def test_missing_cells_are_counted_before_they_are_treated(gml, tmp_path):
         return found
 
     seen = {"rows": 6, "columns": {"a": 3, "b": 2}}
-    assert missing("--missing", "drop") == seen
+    few = ("--min-complete", "1")
+    assert missing("--missing", "drop", *few) == seen
     assert missing("--missing", "available") == seen
     assert missing("--missing", "level") == seen
     weighted = {"rows": 12, "columns": {"a": 7, "b": 8}}
-    assert missing("--missing", "drop", "--weights", "n") == weighted
-    assert missing("--missing", "drop", "--weights-fractional", "n") == weighted
+    assert missing("--missing", "drop", *few, "--weights", "n") == weighted
+    assert missing("--missing", "drop", *few, "--weights-fractional", "n") == weighted
     # A graph that declares the level NA for missing cells changes nothing.
     gml("pc", "d.csv", "-c", "a,b", "--missing", "level", "-o", "g.json", "--dag", "-q")
     assert missing("--missing", "level", graph="g.json") == seen

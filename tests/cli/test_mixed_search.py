@@ -202,7 +202,7 @@ def test_missing_values_are_dropped_from_both_kinds(gml, flats, tmp_path):
     offered = b"(complete rows only) or em (fit to what was seen of each row)\n"
     assert offered in gml("ges", "gaps.csv", *NUMBERS).stderr
     refused = gml("ges", "gaps.csv", *NUMBERS, "--missing", "level")
-    assert refused.returncode == 2 and b"'size' has numbers, with missing" in refused.stderr
+    assert refused.returncode == 3 and b"'size' is numeric, with missing values" in refused.stderr
     lines[5] = flats.read_text().splitlines()[5]
     (tmp_path / "labels.csv").write_text("\n".join(lines) + "\n")
     joined = gml("ges", "labels.csv", *NUMBERS, "--missing", "level", "-f", "json")

@@ -212,7 +212,7 @@ def test_missing_drop_looks_at_used_columns_only(table):
         GmlWarning,
         match=r"2 of 3 rows dropped for missing values \(66.7%\), 1 of them missing 'A'",
     ):
-        assert table(text, missing="drop").n == 1
+        assert table(text, missing="drop", min_complete=1).n == 1
     with pytest.warns(GmlWarning, match="1 of 3 rows dropped"):
         assert labels(table(text, missing="drop", columns=("A", "B"))) == ["a", "b"]
     few = "A\n" + "x\n" * 9 + '""\n'
@@ -267,7 +267,7 @@ def test_rows_without_a_weight_are_dropped_with_those_that_lack_a_value(table, k
     text = "A,w\nx,2\ny,\nz,NA\n,1\nx,0\nx,1\n"
     said = "3 of 5 rows dropped for missing values \\(60%\\), 2 of them missing 'w'"
     with pytest.warns(GmlWarning, match=said):
-        data = table(text, missing="drop", **{kind: "w"})
+        data = table(text, missing="drop", min_complete=3, **{kind: "w"})
     assert labels(data) == ["x", "x"]
     assert data.in_rows(data.n) == 3
     with pytest.raises(DataError, match="weights must .*data row 2 has -1"):

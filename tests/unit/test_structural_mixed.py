@@ -428,3 +428,97 @@ def test_traces_have_the_start_and_the_round(tmp_path):
     (tmp_path / "bad.csv").write_text("\n".join([lines[0], lines[1].replace("1,1,", "one,1,", 1)]))
     with pytest.raises(gml.DataError, match="'one' is not a number of a start"):
         read_trace(tmp_path / "bad.csv")
+
+
+# ---------------------------------------------------------------------- relations that would be lost
+
+
+def sales(rows=240, rare=1, effect=3.0, seed=4):
+    """What a shop takes depends on its city, of which one has few rows; some cells are missing."""
+    rng = np.random.default_rng(seed)
+    city = rng.integers(3, size=rows)
+    takings = effect * city + rng.normal(size=rows)
+    takings[:rare] += 8
+    staff = 0.3 * takings + rng.normal(size=rows)
+    sunday = np.where(rng.random(rows) < 0.5, "open", "shut").astype(object)
+    names = np.array(["Bonn", "Genoa", "Lyon"], dtype=object)[city]
+    names[:rare] = "Oslo"
+    sunday[rng.random(rows) < 0.1] = None
+    frame = pd.DataFrame({"city": names, "sunday": sunday, "staff": staff, "takings": takings})
+    frame.loc[rng.random(rows) < 0.1, "staff"] = None
+    return frame
+
+
+def found_by(frame, learner=gml.hc, **options):
+    """The edges, as pairs of names."""
+    options = {"numeric": ["takings", "staff"], "missing": "em"} | options
+    graph = learner(frame, **options).graph
+    pairs = itertools.combinations(range(len(graph.names)), 2)
+    return {frozenset((graph.names[i], graph.names[j])) for i, j in pairs if graph.adjacent(i, j)}
+
+
+TAKINGS = frozenset(("city", "takings"))
+
+
+@pytest.mark.parametrize("learner", [gml.hc, gml.ges])
+def test_the_strongest_relation_is_not_lost_without_a_word(learner):
+    frame = sales()
+    lost = (
+        "no relation of these columns is stronger than that of 'city' and 'takings', and bic-cg, "
+        "the score of incomplete rows, would lose it: 1 of 3 rows needed where city=Oslo; cut "
+    )
+    with pytest.raises(gml.GmlError, match=lost) as refused:
+        found_by(frame, learner)
+    assert refused.value.exit_code == 4
+    # The ways out that it names.
+    assert TAKINGS in found_by(frame, learner, numeric=None, bins=4)
+    assert TAKINGS in found_by(frame, learner, missing="drop")
+    found_by(frame, learner, exclude=["city"], numeric=["takings", "staff"])
+    with pytest.warns(gml.GmlWarning, match="−∞.*'staff' given 'city'"):
+        assert TAKINGS not in found_by(frame, learner, forbid=[("city", "takings")])
+    # Rows enough in every city.
+    assert TAKINGS in found_by(sales(rare=40), learner)
+
+
+def test_order_and_units_do_not_matter():
+    frame = sales()
+    other = frame.iloc[::-1, ::-1].assign(takings=lambda some: some["takings"] * 1e200)
+    messages = set()
+    for table in (frame, other):
+        with pytest.raises(gml.GmlError, match="would lose it") as refused:
+            found_by(table)
+        messages.add(str(refused.value))
+    assert len(messages) == 1
+
+
+def test_a_number_that_another_determines_is_a_relation_too():
+    frame = sales(rare=40)
+    frame["tax"] = 0.19 * frame["takings"] + 4
+    numbers = ["takings", "staff", "tax"]
+    with pytest.raises(gml.GmlError, match="'takings' and 'tax'.*no variance left; cut.*drop'.*or"):
+        found_by(frame, numeric=numbers)
+    assert TAKINGS in found_by(frame, numeric=numbers[:2], exclude=["tax"])
+
+
+def test_a_weaker_relation_is_named_and_the_search_goes_on():
+    frame = sales(effect=0.5)
+    frame["mayor"] = frame["city"].map({"Bonn": "K", "Genoa": "S", "Lyon": "D", "Oslo": "A"})
+    with pytest.warns(gml.GmlWarning, match="−∞.*'takings' given 'city'"):
+        found = found_by(frame)
+    assert frozenset(("city", "mayor")) in found
+
+
+def test_a_rare_level_that_says_nothing_is_no_reason():
+    frame = sales(effect=0.0)
+    frame.loc[0, "takings"] = 0.1
+    frame["staff"] = 2 * frame["staff"] + frame["takings"]
+    with pytest.warns(gml.GmlWarning, match="−∞"):
+        found_by(frame)
+
+
+def test_labels_that_tell_rows_apart_determine_nothing():
+    frame = sales(rare=40)
+    frame["till"] = [f"no. {k}" for k in range(len(frame))]
+    with pytest.warns(gml.GmlWarning) as said:
+        assert TAKINGS in found_by(frame)
+    assert any("'takings' given 'till'" in str(one.message) for one in said)

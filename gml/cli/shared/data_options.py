@@ -102,6 +102,14 @@ _MISSING_OR_EM = click.option(
     "to what was seen of each row.",
 )
 
+_MIN_COMPLETE = click.option(
+    "--min-complete",
+    type=Whole(),
+    metavar="N",
+    help="Let --missing drop leave as few rows as this; by default, dropping over 90 % of them, or "
+    "over half with fewer than 30 left, is refused.",
+)
+
 _DATA = click.argument("data_path", metavar="DATA")
 _WEIGHTS = click.option(
     "--weights", metavar="COLUMN", help="Column that says how many times each row counts."
@@ -176,6 +184,7 @@ _ROW_OPTIONS = [
     _STRIP,
     _NA,
     _MISSING,
+    _MIN_COMPLETE,
     _WEIGHTS,
     click.option(
         "--bins",
@@ -289,7 +298,7 @@ def field_data_options(function: Function) -> Function:
 
 def profiling_data_options(function: Function) -> Function:
     """DATA and its options for a profile, which counts what is missing and makes no tables."""
-    left_out = (_MISSING, threads_option)
+    left_out = (_MISSING, _MIN_COMPLETE, threads_option)
     options = [option for option in _ROW_OPTIONS if option not in left_out]
     return _data_options(function, [*options, _WEIGHTS_FRACTIONAL])
 
@@ -306,7 +315,15 @@ _MISSING_TARGETS = click.option(
 def raking_data_options(function: Function) -> Function:
     """DATA and the options of a table whose rows are passed on, injected as `data`."""
     text = [_DELIMITER, _DECIMAL, _ENCODING, _NA]
-    rows = [_MISSING_TARGETS, _WEIGHTS, _WEIGHTS_FRACTIONAL, _CUT, _LEVELS, _MAX_LEVELS]
+    rows = [
+        _MISSING_TARGETS,
+        _MIN_COMPLETE,
+        _WEIGHTS,
+        _WEIGHTS_FRACTIONAL,
+        _CUT,
+        _LEVELS,
+        _MAX_LEVELS,
+    ]
     return _data_options(function, [_DATA, *text, *rows])
 
 

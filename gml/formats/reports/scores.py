@@ -30,7 +30,7 @@ def as_object(scored: ScoredGraph) -> dict[str, Any]:
     if scored.log10_bayes_factors:
         found["log10_bayes_factors"] = _finite(scored.log10_bayes_factors)
     if scored.heldout is not None:
-        found["heldout"] = scored.heldout
+        found |= _finite({"heldout": scored.heldout})
     if scored.prediction is not None:
         found["prediction"] = predictions.as_object(cast("Metrics", scored.prediction))
     if scored.is_baseline:

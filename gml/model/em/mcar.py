@@ -94,6 +94,9 @@ class _NoFit(Exception):
 def _tested(table: Dataset, used: Dataset, threads: int) -> McarTest:
     """Test the means of the columns used in the patterns of all columns."""
     names, owners, values = _columns(used)
+    # The test does not depend on units, and its sums of squares should be floats.
+    largest = np.fmax.reduce(np.abs(values), axis=0, initial=0.0)
+    values = values / np.where(largest > 0, largest, 1.0)
     seen_here = ~np.isnan(values)
     masks = np.column_stack([seen_here, *_seen_elsewhere(table, owners)])
     some = seen_here.any(axis=1)

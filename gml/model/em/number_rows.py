@@ -9,6 +9,7 @@ depend on how the table was sorted. A row that counts several times stands once,
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -198,6 +199,11 @@ def _shift_and_scale(column: Array, weights: Array, name: str) -> tuple[float, f
         raise DataError(f"column {quote(name)} has only one value; no normal distribution fits")
     # Halves, as the sum of two numbers may be beyond doubles.
     half_range = high / 2 - low / 2
+    if half_range < sys.float_info.min:
+        raise DataError(
+            f"column {quote(name)} has numbers that differ by less than {sys.float_info.min:.1g}, "
+            "which no normal distribution fits; give them in other units"
+        )
     total, mean, variance = 0.0, 0.0, 0.0
     # Sums of shares: weights may be as large or small as they like.
     for part in row_parts(len(column)):

@@ -97,7 +97,10 @@ class NumberDivergence:
             r += by[..., None] * factor[parent]
             reach = np.abs(mean[parent]) + np.abs(factor[parent]).max(axis=-1)
             size = size + np.abs(by) * reach
-        length = np.sqrt(np.square(r).sum(axis=-1))
+        # Squares of numbers of any size may be beyond floats; those of shares are not.
+        largest = np.abs(r).max(axis=-1, initial=0.0)
+        share = r / np.where(largest > 0, largest, 1.0)[..., None]
+        length = largest * np.sqrt(np.square(share).sum(axis=-1))
         still = np.abs(m) + length <= ROUNDING * size
         sd_p, sd_q = (_over(own.sd, own.labels, over) for own in (of_p, of_q))
         return _expected(weight, m, length, sd_p, sd_q, still)

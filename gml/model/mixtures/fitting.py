@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.data.problems import require_moderate
 from gml.data.row_groups import row_parts
 from gml.errors import DataError, parameter
 from gml.kernel.blas import one_blas_thread
@@ -193,6 +194,8 @@ def require_varying(rows: MixtureRows) -> None:
                 f"the column {variable.name!r} has the same number in all rows, and so no density; "
                 f"leave it out ({parameter('exclude')})"
             )
+    numbers = [variable.name for variable in rows.numbers]
+    require_moderate(numbers, rows.scale.tolist(), "a mixture")
     for j, variable in enumerate(rows.labels):
         seen = (rows.codes[:, j] < len(variable.levels or ())) & (rows.weights > 0)
         if not seen.any():

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from gml.data.dataset import Dataset, Variable, code_type, missing_mask
 from gml.data.row_groups import comparable, joined_rows, row_parts
+from gml.errors import CannotAnswer, quote
 from gml.kernel.label_groups import LabelGroups, grouped
 from gml.name_order import NameOrder
 from gml.resources import require_memory
@@ -35,6 +36,8 @@ BLOCK_ROWS = 4096
 _FEW_ALIKE = 16
 # Numbers in the matrices of rows that are taken together.
 MOST_NUMBERS = 1 << 19
+# Of a number that can be squared, and that of another scale be multiplied by.
+_LARGEST = 1e75
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _TURN = np.uint64(29)
 
@@ -211,6 +214,13 @@ def mixture_rows(table: Dataset) -> MixtureRows:
     for part in row_parts(table.n_rows):
         for k, j in enumerate(numbers):
             values[part, k] = comparable(table.columns[j][places[part]])
+    for k, j in enumerate(numbers):
+        largest = float(np.fmax.reduce(np.abs(values[:, k]), initial=0.0))
+        if largest > _LARGEST:
+            raise CannotAnswer(
+                f"column {quote(table.variables[j].name)} has numbers up to {largest:.3g}, and a "
+                f"mixture can do with {_LARGEST:g}; give them in other units"
+            )
     first = np.ones(table.n_rows, dtype=bool)
     bits = values.view(np.uint64)
     for part in row_parts(table.n_rows - 1):

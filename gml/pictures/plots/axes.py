@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from gml.errors import CannotAnswer
 from gml.pictures.picture import Picture
 from gml.pictures.svg import Markup, document, element, label
 from gml.pictures.text_width import text_width
@@ -28,6 +29,7 @@ _LONGEST = 70
 _MOST_DIGITS = 15
 _GAP = 10.0
 # Steps below would have no precision.
+_LARGEST = 1e300
 _LEAST_RANGE = 1e-290
 
 
@@ -73,6 +75,8 @@ def ticks(low: float, high: float, most: int = 6) -> Ticks:
     ('−13500', '−13000', '−12500', '−12000', '−11500', '−11000')
     """
     largest = max(abs(low), abs(high))
+    if largest > _LARGEST:
+        raise CannotAnswer(f"no axis has room for {largest:.3g}; give the numbers in other units")
     least = max(largest * 10.0 ** (3 - _MOST_DIGITS), _LEAST_RANGE)
     if high - low <= least:
         around = largest / 2 if largest > _LEAST_RANGE else 1.0

@@ -144,6 +144,8 @@ def open_data(
         offers = {
             "offer_available": offer_available,
             "offer_em": offer_em,
+            # What a graph has is needed.
+            "offer_exclude": declared is None,
             "gaps_advice": gaps_advice,
             "takes_numbers": takes_numbers,
         }

@@ -127,12 +127,15 @@ def raked(
     before = _before(rows, options, where, incomplete if dropped else None)
     declared = {*options.levels.levels, *options.levels.intervals}
     table = apply_missing_policy(
-        table, options.missing, where, offer_available=False, declared=declared
+        table,
+        options.missing,
+        where,
+        offer_available=False,
+        offer_exclude=False,
+        declared=declared,
+        min_complete=options.min_complete,
     )
     kept = np.flatnonzero(~incomplete) if dropped else slice(None)
-    if table.n_rows == 0:
-        why = parameter("missing", "drop")
-        raise CannotAnswer(f"{where}: no rows are left: all have missing values ({why})")
     if before is not None:
         before = before[kept]
         if not before.any():

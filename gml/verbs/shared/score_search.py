@@ -179,7 +179,7 @@ class SearchRequest:
             fractional=True,
             undeclared=self.chosen.undeclared,
             offer_available=self.chosen.takes_gaps,
-            offer_em=self.command in TAKE_EM,
+            offer_em=self.command in TAKE_EM and not self.chosen.takes_gaps,
             takes_numbers=score_of_numbers(),
             refuses_constants=True,
             threads=self.threads,

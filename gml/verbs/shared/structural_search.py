@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gml.counts.memory import MemoryCounter
+from gml.counts.poor_groups import poor_group
 from gml.data.column_kinds import kinds_of
 from gml.data.dataset import Dataset
 from gml.errors import CannotAnswer, listing, parameter, quote
@@ -20,8 +21,9 @@ from gml.model.bayesnet import BayesNet
 from gml.model.conditional_fit import NoEstimate
 from gml.model.em.fitting import EmFit, EmSettings, fit_em
 from gml.model.fit import fit
+from gml.progress import Deadline
 from gml.scores.base import DecomposableScore
-from gml.structural.available_forest import available_forest
+from gml.structural.available_forest import available_forest, strongest_lost
 from gml.structural.seen_families import FittableScore, SeenFamilies
 from gml.structural.single_edges import SingleEdges, pairs_seen
 from gml.structural.structural_em import Fitted, Learned, structural_em
@@ -35,6 +37,7 @@ from gml.verbs.shared.score_search import OpenSearch, ReadSearch
 # is the height of the climb: no parameter is told.
 _ENOUGH = 1e-7
 _AT_THE_END = 1e-10
+_LARGEST = 1e300
 
 Learner = Callable[[OpenSearch, Graph | None, Trace | None], SearchResult]
 """Searches by an open score, beginning with a DAG if there is one and it can do that."""
@@ -63,6 +66,7 @@ def search_incomplete(
     tell_assumption()
     asked = _Asked(read, learn, observing(rows), seed, threads, trace)
     asked.require_fit()
+    asked.require_strongest()
     if start is None:
         firsts = [asked.forest, asked.without_edges]
     else:
@@ -116,13 +120,55 @@ class _Asked:
         self.seen = SeenFamilies(self.counter)
 
     def require_fit(self) -> None:
-        """Refuse required edges that leave a number without regressions: no graph has a score."""
+        """Refuse numbers that completed rows may pass, and required edges without regressions.
+
+        Where a number has none, no graph has a score.
+        """
+        for variable, column in zip(self.rows.variables, self.rows.columns, strict=True):
+            if variable.is_continuous and np.fmax.reduce(np.abs(column), initial=0.0) > _LARGEST:
+                raise CannotAnswer(
+                    f"column {quote(variable.name)} has numbers above {_LARGEST:g}, which those of "
+                    "completed rows might be too large for; give it in other units"
+                )
         for child, parents in self._unfit(self.without_edges()):
+            if not parents:
+                raise CannotAnswer(
+                    f"column {quote(child)} has too few different numbers for a normal "
+                    f"distribution; leave it out ({parameter('exclude', [child])})"
+                )
             raise CannotAnswer(
                 f"{quote(child)} given {listing(parents)}, which is required: too few rows with "
                 "all of it were seen in a group of the labels, so no graph has a score; leave out "
                 f"what requires it ({parameter('require')})"
             )
+
+    def require_strongest(self) -> None:
+        """Refuse tables whose strongest relation no graph could have: a part is not the whole."""
+        if len(kinds_of(self.rows.variables)) < 2:
+            return
+        lost = strongest_lost(
+            self.counter,
+            self.rows,
+            lambda n: price_of(self.read.chosen, n),
+            self.read.knowledge,
+            self.read.deadline or Deadline(),
+        )
+        if lost is None:
+            return
+        child, parent = (self.rows.names[j] for j in lost)
+        why = poor_group(self.counter, lost.child, (lost.parent,))
+        ways = [
+            f"cut numbers into intervals ({parameter('bins', 4)})",
+            f"keep complete rows alone ({parameter('missing', 'drop')})",
+            f"leave out one of the two ({parameter('exclude', [parent])})",
+        ]
+        if not self.rows.variables[lost.parent].is_continuous:
+            ways.append(f"rule the edge out ({parameter('forbid')})")
+        raise CannotAnswer(
+            f"no relation of these columns is stronger than that of {quote(parent)} and "
+            f"{quote(child)}, and {self.read.chosen.name}, the score of incomplete rows, would "
+            f"lose it: {why}; {', '.join(ways[:-1])} or {ways[-1]}"
+        )
 
     def _unfit(self, dag: Graph) -> list[tuple[str, list[str]]]:
         """Families of a DAG that cannot be fitted to what was seen."""
