@@ -9,7 +9,7 @@ import io
 from typing import Any, BinaryIO, cast
 
 from gml.data.raw_bytes import MAGIC_BYTES, RawBytes
-from gml.errors import DataError
+from gml.errors import DataError, lacking_extra
 from gml.kernel.layout import BLOCK_BYTES
 from gml.resources import format_size
 
@@ -55,7 +55,7 @@ def _zstd(stream: io.BufferedReader[RawBytes], name: str) -> Stream:
     try:
         import zstandard
     except ModuleNotFoundError:
-        raise DataError(f"{name}: reading zstd needs an extra: pip install 'gml[zstd]'") from None
+        raise lacking_extra(f"{name}: reading zstd", "zstd") from None
     decompressor = zstandard.ZstdDecompressor(max_window_size=_MOST_WINDOW)
     frames = decompressor.stream_reader(
         cast(BinaryIO, _ZstdFrames(stream, name)),

@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -23,6 +24,8 @@ from gml.data.text_file import read_text
 from gml.errors import DataError, parameter, place, quote, unknown_name
 
 _KEYS = ("schema", "columns", "others", "na", "rows", "missing_patterns", "hash")
+# How each form of the table that `gml profile` prints begins.
+_PRINTED = re.compile(r'column( +\w+)+\n|column,guess,|\| column \||\{"column":')
 NUMERIC, NOMINAL, ORDINAL = KINDS = ("numeric", "nominal", "ordinal")
 """The types of columns that can be declared: numbers, and labels without and with an order."""
 
@@ -98,8 +101,13 @@ def declared_by(levels: Mapping[str, Sequence[str]]) -> Schema:
 
 def read_schema(path: str | os.PathLike[str]) -> Schema:
     """Read a schema file."""
-    where = place(path)
-    return parse_schema(parse_json(read_text(path, hashed=True), where), where)
+    where, text = place(path), read_text(path, hashed=True)
+    if _PRINTED.match(text):
+        raise DataError(
+            f"{where}: this is the table that gml profile prints, not a schema; "
+            "gml profile DATA -o schema.json writes the schema"
+        )
+    return parse_schema(parse_json(text, where), where)
 
 
 def parse_schema(content: Any, where: str) -> Schema:

@@ -11,7 +11,7 @@ import math
 import re
 from types import ModuleType
 
-from gml.errors import CannotAnswer, UsageError, parameter
+from gml.errors import CannotAnswer, UsageError, lacking_extra, parameter
 from gml.formats.suffixes import RENDERED
 from gml.pictures.pdf_order import in_one_order
 from gml.pictures.svg import element, label, number
@@ -31,9 +31,7 @@ _LONGEST_PAGE = 14_400.0
 def require_renderer(format: str) -> None:
     """Refuse a format whose renderer is not installed."""
     if format in RENDERED and importlib.util.find_spec("vl_convert") is None:
-        raise UsageError(
-            f"{format.upper()} needs the extra draw: pip install 'gml[draw]'; SVG and HTML do not"
-        )
+        raise lacking_extra(format.upper(), "draw", "; SVG and HTML do not")
 
 
 def png_of(svg: str, width: float, height: float, scale: float) -> bytes:

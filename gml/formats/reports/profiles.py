@@ -1,4 +1,4 @@
-"""The report of `gml profile`: a schema as JSON, or one row per column."""
+"""The report of `gml profile`: one row per column, or a schema as JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gml.data.schema import NUMERIC
 from gml.errors import Note, counted, listing, parameter, quote, with_flags
 from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.json_document import SCHEMA, document_text
-from gml.formats.reports.rows import as_csv, as_markdown, as_text
+from gml.formats.reports.rows import as_csv, as_jsonl, as_markdown, as_text
 
 _SHOWN = 8
 _SHOWN_PATTERNS = 20
@@ -224,6 +224,7 @@ def _as_csv(profile: Profile, *, safe_csv: bool = False) -> str:
 FORMATS: dict[str, Callable[..., str]] = {
     "json": _as_json,
     "text": lambda profile: _with_patterns(profile, as_text),
+    "jsonl": lambda profile: as_jsonl(_rows(profile)),
     "csv": _as_csv,
     "markdown": lambda profile: _with_patterns(profile, as_markdown, "\n"),
 }
