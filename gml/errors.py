@@ -93,19 +93,6 @@ class OutputError(CannotAnswer):
     """The result could not be written."""
 
 
-def lacking_extra(what: str, extra: str, otherwise: str = "") -> CannotAnswer:
-    """Return the error for what needs an extra that is not installed, and what would not need it.
-
-    Examples
-    --------
-    >>> raise lacking_extra("d.parquet: reading Parquet", "parquet")
-    Traceback (most recent call last):
-    gml.errors.CannotAnswer: d.parquet: reading Parquet needs the extra parquet: pip install \
-'gml[parquet]'
-    """
-    return CannotAnswer(f"{what} needs the extra {extra}: pip install 'gml[{extra}]'{otherwise}")
-
-
 class GmlWarning(UserWarning):
     """Category of the warnings that the library emits.
 
@@ -184,7 +171,7 @@ EXIT_CODES = {
     1: "the question was answered no",
     2: "usage: an unknown option, command or column, a missing argument, options that contradict",
     3: "input rejected: an unreadable file, a bad table or graph, a value that is not declared",
-    4: "cannot answer: no rows left, too little memory, impossible evidence, an extra not installed",
+    4: "cannot answer: no rows left, too little memory, impossible evidence, a lacking extra",
     5: Note(f"stopped by {parameter('max_seconds')}; the best result so far was written"),
     70: Note(f"a bug in gml; {parameter('debug')} shows the traceback to report"),
     130: "interrupted; partial files were removed",

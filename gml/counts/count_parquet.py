@@ -38,13 +38,9 @@ from gml.data.options import MISSING_POLICIES
 from gml.data.parquet import COUNT_FILE_KEY, is_parquet
 from gml.data.parquet_file import StoredFile
 from gml.data.source import open_source
-from gml.errors import DataError, lacking_extra, listing, quote
+from gml.errors import DataError, listing, quote
 from gml.ledger import note_digest, wants_digest
-from gml.resources import (
-    budget_in_force,
-    require_memory,
-    require_space_for_arrow,
-)
+from gml.resources import budget_in_force, lacking_extra, require_memory, require_space_for_arrow
 
 _ROW_GROUP = 1 << 18
 # The most bytes that reading takes, including the arrays that stay; measured.

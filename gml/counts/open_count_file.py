@@ -82,6 +82,7 @@ def open_counts(
         where=where,
         digest=noted_digest(path),
         threads=threads,
+        dialect=options.dialect,
     )
 
 

@@ -28,11 +28,11 @@ from gml.errors import (
     DataError,
     GmlError,
     UsageError,
-    lacking_extra,
     parameter,
     quote,
 )
 from gml.progress import reporter
+from gml.resources import lacking_extra
 from gml.signals import partial_files
 
 # Where a session that was started here keeps what Spark prints.

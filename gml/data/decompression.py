@@ -9,9 +9,9 @@ import io
 from typing import Any, BinaryIO, cast
 
 from gml.data.raw_bytes import MAGIC_BYTES, RawBytes
-from gml.errors import DataError, lacking_extra
+from gml.errors import DataError
 from gml.kernel.layout import BLOCK_BYTES
-from gml.resources import format_size
+from gml.resources import format_size, lacking_extra
 
 # Most compressors need less: xz -9 has a dictionary of 64 MiB, zstd --ultra -22 a window of 128.
 _MOST_WINDOW = 1 << 27

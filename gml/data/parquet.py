@@ -19,10 +19,10 @@ from gml.data.parquet_column import BYTES, NUMERIC, OTHER, SKIPPED, TEXT, Column
 from gml.data.parquet_file import StoredFile
 from gml.data.schema import with_categorical
 from gml.data.source import text_codec
-from gml.errors import CannotAnswer, DataError, lacking_extra, place, quote
+from gml.errors import CannotAnswer, DataError, place, quote
 from gml.kernel.layout import SKIP, ColumnSpec, CsvColumn, CsvResult
 from gml.path_kinds import is_file, is_folder
-from gml.resources import require_space_for_arrow
+from gml.resources import lacking_extra, require_space_for_arrow
 
 COUNT_FILE_KEY = b"gml/1"
 """The metadata key of Parquet files that hold counts instead of rows."""

@@ -9,8 +9,8 @@ from typing import Any
 from gml.data.parquet import parquet_files
 from gml.data.parquet_file import StoredFile
 from gml.data.sample_size import TableSample, TableSize, evenly, scattered
-from gml.errors import lacking_extra, place
-from gml.resources import require_space_for_arrow
+from gml.errors import DataError, place
+from gml.resources import lacking_extra, require_space_for_arrow
 
 _GROUPS = 6
 _MOST_CELLS = 16_000_000

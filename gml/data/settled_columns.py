@@ -98,6 +98,7 @@ def settle(tally: TableTally, options: ReadOptions, where: str, held: str) -> Se
         options.na_tokens,
         options.decimal,
         numeric_among(kinds),
+        options.dialect,
     )
     levels = _levels_of_gaps(tally, codings, options, where)
     columns = []

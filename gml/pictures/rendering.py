@@ -11,13 +11,13 @@ import math
 import re
 from types import ModuleType
 
-from gml.errors import CannotAnswer, UsageError, lacking_extra, parameter
+from gml.errors import CannotAnswer, UsageError, parameter
 from gml.formats.suffixes import RENDERED
 from gml.pictures.pdf_order import in_one_order
 from gml.pictures.svg import element, label, number
 from gml.pictures.themes import readable_on
 from gml.progress import reporter
-from gml.resources import require_memory
+from gml.resources import lacking_extra, require_memory
 
 # Bytes per pixel: red, green, blue and alpha, and once more while they are compressed.
 _PIXEL_BYTES = 8

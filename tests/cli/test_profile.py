@@ -117,7 +117,7 @@ def test_a_value_that_is_not_in_the_schema(gml, folder):
 
 def test_errors(gml, tmp_path):
     (tmp_path / "id.csv").write_text("id\n" + "\n".join(map(str, range(300))) + "\n")
-    assert gml("profile", "id.csv", "--missing", "drop").returncode == 2
+    assert gml("profile", "id.csv", "--missing", "leave").returncode == 2
     (tmp_path / "none.csv").write_text("a\n")
     assert gml("profile", "none.csv").returncode == 4
     assert gml("profile", "id.csv", "--bins", "5", "-o", "id.csv").returncode == 2

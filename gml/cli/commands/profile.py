@@ -34,12 +34,17 @@ from gml.errors import UsageError
 @profile_output
 @common_options
 def command(data: DataRequest, missing_patterns: bool, out: ProfileOutput) -> None:
-    """Show the columns of DATA, or write their schema: levels in order, cut points, missing tokens.
+    """Show the columns of DATA, or write the schema that other commands enforce.
 
-    The table is for people; -o schema.json (or -f json) writes the schema. With --levels, other commands read the columns of new data in exactly this way: the same levels
-    in the same order, the same intervals, the same missing tokens; a value that the schema does
-    not know is an error. Missing values are counted, never refused. Edit the file if need be: add
-    levels that may occur but did not.
+    The table is for people: what columns look like, their levels, missing values. -o schema.json
+    (or -f json) writes the schema: levels in order, cut points, types, and how DATA is read:
+    delimiter, decimal mark, encoding, missing tokens and policy, columns left out, as far as
+    options say so.
+
+    With --levels, other commands read new data in exactly this way: the same levels in the same
+    order, the same intervals, the same missing tokens; a value that the schema does not know is an
+    error. Missing values are counted here, never refused. Edit the file if need be: add levels that
+    may occur but did not.
 
     No column is refused: identifiers, dates, free text and numbers are recognised and summed up,
     and what cannot be in a schema is marked, with the option that would make it a column of one.
