@@ -34,7 +34,7 @@ WINE = (
     Step("gml chowliu wine_semicolon.csv -d ';' --bins 3 -f text", says=("dag", "13 nodes")),
 )
 WEATHER = (
-    Step("gml profile weather.csv -f text", says=("date", "weather")),
+    Step("gml profile weather.csv", says=("date", "weather")),
     Step("gml pc weather.csv --exclude date --bins 4 -o w.dot", says=("precipitation",)),
     Step("gml fit-params weather_train.csv w.dot --accept -o w.json"),
     Step("gml fit-params weather_train.csv w.dot --bins 5 -o no.json", 2, says=("--bins",)),

@@ -232,3 +232,16 @@ def refuse_memory(size: str, budget: int, what: str, hint: str = "") -> NoReturn
         f"{what} would take {size}, more than {parameter('max_memory')} allows "
         f"({format_size(budget)}){hint}"
     )
+
+
+def lacking_extra(what: str, extra: str, otherwise: str = "") -> CannotAnswer:
+    """Return the error for what needs an extra that is not installed, and what would not need it.
+
+    Examples
+    --------
+    >>> raise lacking_extra("d.parquet: reading Parquet", "parquet")
+    Traceback (most recent call last):
+    gml.errors.CannotAnswer: d.parquet: reading Parquet needs the extra parquet: pip install \
+'gml[parquet]'
+    """
+    return CannotAnswer(f"{what} needs the extra {extra}: pip install 'gml[{extra}]'{otherwise}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,10 +101,12 @@ class MissingTreatment(NamedTuple):
     cells: Mapping[str, int]
     na: tuple[str, ...] | None = None
     """The tokens that meant missing, if that is known."""
+    dialect: Mapping[str, Any] | None = None
+    """How else the table was read, as far as that is not the default."""
 
     @classmethod
     def of(cls, origin: Origin | None) -> MissingTreatment | None:
         """Return what is known of a table that was read; None if nothing is."""
         if origin is None:
             return None
-        return cls(origin.policy, origin.n, origin.missing, origin.na)
+        return cls(origin.policy, origin.n, origin.missing, origin.na, origin.dialect)

@@ -24,6 +24,7 @@ from gml.counts.memory import MemoryCounter
 from gml.counts.questions import Family, FamilyArray, TableSet, Triple, TripleArray
 from gml.data.alignment import Recoding
 from gml.data.dataset import Dataset, Variable, code_type
+from gml.data.options import ReadOptions
 from gml.errors import MissingTable, UsageError, quote, unknown_name
 from gml.kernel.layout import DENSE_CELLS, FamilyRule, FamilyWorths, TableStatistics
 from gml.resources import available_threads, budget_in_force
@@ -58,8 +59,10 @@ class CountFileCounter(Counter):
         digest: str | None = None,
         threads: int | None = None,
         max_memory: int | None = None,
+        dialect: Mapping[str, Any] | None = None,
     ) -> None:
         self._file = counts
+        self._dialect = dialect
         self._where = where
         self._digest = digest
         self._threads = threads or available_threads()
@@ -114,7 +117,9 @@ class CountFileCounter(Counter):
         rows = self._file.n + self._file.dropped
         # Tables that were not counted from a file do not say.
         tokens = self._file.options.na or None
-        return MissingTreatment(self._file.options.missing, rows, cells, tokens)
+        options = ReadOptions(decimal=self.decimal, na=tokens)
+        dialect = {**(self._dialect or {}), **options.dialect}
+        return MissingTreatment(self._file.options.missing, rows, cells, tokens, dialect)
 
     @property
     def decimal(self) -> str:
@@ -158,6 +163,7 @@ class CountFileCounter(Counter):
             digest=self._digest,
             threads=self._threads,
             max_memory=self._budget,
+            dialect=self._dialect,
         )
 
     # ------------------------------------------------------------------ which table

@@ -38,13 +38,9 @@ from gml.data.options import MISSING_POLICIES
 from gml.data.parquet import COUNT_FILE_KEY, is_parquet
 from gml.data.parquet_file import StoredFile
 from gml.data.source import open_source
-from gml.errors import DataError, UsageError, listing, quote
+from gml.errors import DataError, listing, quote
 from gml.ledger import note_digest, wants_digest
-from gml.resources import (
-    budget_in_force,
-    require_memory,
-    require_space_for_arrow,
-)
+from gml.resources import budget_in_force, lacking_extra, require_memory, require_space_for_arrow
 
 _ROW_GROUP = 1 << 18
 # The most bytes that reading takes, including the arrays that stay; measured.
@@ -81,7 +77,7 @@ def encode_counts(counts: CountFile) -> bytes:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ModuleNotFoundError:
-        raise UsageError(f"count files are Parquet, {_EXTRA}") from None
+        raise lacking_extra("writing counts, which are Parquet,", "parquet") from None
     about = json.dumps(_description(counts), ensure_ascii=False, separators=(",", ":"))
     fields = [
         pa.field("set", pa.int32(), nullable=False),
@@ -109,9 +105,6 @@ def encode_counts(counts: CountFile) -> bytes:
             ]
             writer.write_batch(pa.record_batch(columns, schema=schema))
     return sink.getvalue()
-
-
-_EXTRA = "which needs an extra: pip install 'gml[parquet]'"
 
 
 def _description(counts: CountFile) -> dict[str, Any]:
@@ -153,7 +146,7 @@ def read_counts(path: str | os.PathLike[str], *, max_memory: int | None = None) 
         import pyarrow as pa
         import pyarrow.parquet
     except ModuleNotFoundError:
-        raise DataError(f"{where}: count files are Parquet, {_EXTRA}") from None
+        raise lacking_extra(f"{where}: reading counts, which are Parquet,", "parquet") from None
     budget = budget_in_force(max_memory)
     if Path(path).is_file() and not is_parquet(path):
         # Says so if it is truncated Parquet.

@@ -83,6 +83,7 @@ def open_counts(
         where=where,
         digest=noted_digest(path),
         threads=threads,
+        dialect=options.dialect,
     )
 
 

@@ -201,6 +201,7 @@ def _read_or_spooled(
             return _spooled(data, _treating(table, missing), held.handed_over(), pieces, threads)
     cells = held.joined()
     digest = table.digest() if options.digest else None
+    options = table.options_read()
     dataset = build_dataset(cells.columns, table.names, table.chosen, options, table.where, digest)
     if cells.n_lines == dataset.n_rows:
         return replace(dataset, first_line=table.first_line)
@@ -265,6 +266,7 @@ def _filled(spool: RowSpool, table: TablePieces, pieces: Iterable[CsvResult]) ->
             f"file of {format_size(spool.file.size)} in {spool.file.folder}"
         )
         digest = table.digest() if table.options.digest else None
+        spool.options = table.options_read()
         return settled(spool, digest, table.first_line)
     except BaseException:
         spool.file.close()

@@ -23,8 +23,16 @@ from pathlib import Path
 from typing import Any
 
 from gml.counts.spark_answers import other_gml, own_gml
-from gml.errors import CannotAnswer, DataError, GmlError, UsageError, parameter, quote
+from gml.errors import (
+    CannotAnswer,
+    DataError,
+    GmlError,
+    UsageError,
+    parameter,
+    quote,
+)
 from gml.progress import reporter
+from gml.resources import lacking_extra
 from gml.signals import partial_files
 
 # Where a session that was started here keeps what Spark prints.
@@ -65,9 +73,7 @@ def _found_or_started(master: str | None) -> Any:
     try:
         from pyspark.sql import SparkSession
     except ModuleNotFoundError:
-        raise CannotAnswer(
-            f"{parameter('engine', 'spark')} needs an extra: pip install 'gml[spark]'"
-        ) from None
+        raise lacking_extra(parameter("engine", "spark"), "spark") from None
     session = SparkSession.getActiveSession()
     if session is not None:
         at = None if is_remote(session) else session.sparkContext.master

@@ -134,7 +134,7 @@ def _suffix(path: str) -> str:
 
 
 def _refuse_text_options(options: ReadOptions, what: str) -> None:
-    if options.delimiter is not None:
+    if options.without_text().delimiter is not None:
         raise UsageError(f"{parameter('delimiter')} is for text files, and this is {what}")
 
 
@@ -198,13 +198,18 @@ def _of_text(
 
 def _header(session: Any, lines: Any, where: str, delimiter: str, options: ReadOptions) -> Header:
     """Read the header of a file; that of the others is compared with it later."""
-    given = options.delimiter is not None
     for most in _HEADER_LINES:
         with job(session, f"{where}: the header"):
             first = lines.where("start = 0").limit(most).toArrow()
         source = _FirstLines(first, options.encoding)
         try:
-            return read_header(source, where, delimiter, delimiter_given=given, strip=options.strip)
+            return read_header(
+                source,
+                where,
+                delimiter,
+                delimiter_given=options.delimiter_given,
+                strip=options.strip,
+            )
         except DataError:
             if len(first) < most or most == _HEADER_LINES[-1]:
                 raise

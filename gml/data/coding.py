@@ -83,6 +83,7 @@ def build_dataset(
         options.na_tokens,
         options.decimal,
         numeric_among(kinds),
+        options.dialect,
         multiplicities(equal_cells(uncut, weights).counts) if numbers else None,
     )
     dataset = replace(dataset, origin=origin)

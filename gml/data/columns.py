@@ -85,7 +85,7 @@ def _wanted_names(names: Sequence[str], options: ReadOptions) -> list[str]:
     if repeated:
         raise UsageError(f"{parameter('columns')} lists {listing(repeated)} twice")
     wanted = list(options.columns) if options.columns is not None else list(names)
-    dropped = {*options.exclude, *([] if weights is None else [weights])}
+    dropped = {*options.exclude, *options.left_out} | ({weights} if weights is not None else set())
     return [name for name in wanted if name not in dropped]
 
 

@@ -120,6 +120,8 @@ class Origin:
     """The decimal mark of numbers among the labels."""
     by_rule: tuple[str, ...] = ()
     """The columns that are numeric by their values alone."""
+    dialect: Mapping[str, Any] = field(default_factory=dict)
+    """How the table was read, as far as that is not the default."""
     repeats: Mapping[int, int] | None = None
     """How many different rows occur how often, numbers that were cut as they are."""
 

@@ -122,6 +122,7 @@ class DatasetPieces:
         if old is None or new is None:
             return
         if (old.policy, old.na, old.decimal) != (new.policy, new.na, new.decimal):
+            # Other delimiters and encodings make the same rows.
             raise UsageError("the pieces of a table must be read with the same options")
         cut = sorted(
             name for name in {*old.cuts, *new.cuts} if old.cuts.get(name) != new.cuts.get(name)

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, cast
 from gml.data.raw_bytes import MAGIC_BYTES, RawBytes
 from gml.errors import DataError
 from gml.kernel.layout import BLOCK_BYTES
-from gml.resources import format_size
+from gml.resources import format_size, lacking_extra
 
 # Most compressors need less: xz -9 has a dictionary of 64 MiB, zstd --ultra -22 a window of 128.
 _MOST_WINDOW = 1 << 27
@@ -55,7 +55,7 @@ def _zstd(stream: io.BufferedReader[RawBytes], name: str) -> Stream:
     try:
         import zstandard
     except ModuleNotFoundError:
-        raise DataError(f"{name}: reading zstd needs an extra: pip install 'gml[zstd]'") from None
+        raise lacking_extra(f"{name}: reading zstd", "zstd") from None
     decompressor = zstandard.ZstdDecompressor(max_window_size=_MOST_WINDOW)
     frames = decompressor.stream_reader(
         cast(BinaryIO, _ZstdFrames(stream, name)),

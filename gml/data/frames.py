@@ -80,6 +80,7 @@ def read_frame(frame: pd.DataFrame, options: ReadOptions, *, used: Choice | None
 
 def options_for_frame(frame: pd.DataFrame, options: ReadOptions) -> ReadOptions:
     """Return the options with the categories of a frame declared; some are for files only."""
+    options = options.without_text()
     for name in ("delimiter", "encoding"):
         if getattr(options, name) is not None:
             raise UsageError(f"{parameter(name)} is for text files, and this is a frame")

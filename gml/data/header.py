@@ -33,6 +33,8 @@ class Header(NamedTuple):
     names: list[str]
     rest: bytes
     next_line: int
+    text: bytes
+    """The record as it stands in the file, after its byte order mark, if there is one."""
 
 
 def read_header(
@@ -40,18 +42,19 @@ def read_header(
     name: str,
     delimiter: str,
     *,
-    delimiter_given: bool = False,
+    delimiter_given: bool | str = False,
     strip: bool = False,
 ) -> Header:
     """Read the first record that is not blank.
 
     One name with semicolons or tabs in it is refused unless the delimiter was given; so is a file
-    that begins like a graph.
+    that begins like a graph. Where something else than an option gives it, as a schema that is
+    named, a name with commas is refused, too.
 
     If the bytes so far are not enough, they are looked at again when there are twice as many, so
     that a long header costs no more than a few times its length.
     """
-    data = bytearray()
+    data, mark = bytearray(), b""
     buffer = bytearray(BLOCK_BYTES)
     final = False
     enough = 0
@@ -62,6 +65,7 @@ def read_header(
         first = not data
         data += buffer[:got]
         if first and data.startswith(_BOM):
+            mark = _BOM
             del data[: len(_BOM)]
         if data.startswith(_UTF16_BOMS):
             say = parameter("encoding", "utf-16")
@@ -79,7 +83,7 @@ def read_header(
             _look_for_delimiter(names, delimiter, delimiter_given, name)
             _refuse_title(names, bytes(data[consumed:]), lines + 1, delimiter, name)
             names = [name.strip(" ") for name in names] if strip else names
-            return Header(names, bytes(data[consumed:]), lines + 1)
+            return Header(names, bytes(data[consumed:]), lines + 1, mark + bytes(data[:consumed]))
         if len(data) > _MAX_HEADER:
             raise DataError(f"{name}: line 1: the header is longer than {_MAX_HEADER >> 20} MiB")
     raise DataError(f"{name}: the file is empty: there is no header")
@@ -168,17 +172,19 @@ def _refuse_title(
             header = next_line + reader.line_num - 1, row
 
 
-def _look_for_delimiter(names: list[str], delimiter: str, given: bool, where: str) -> None:
+def _look_for_delimiter(names: list[str], delimiter: str, given: bool | str, where: str) -> None:
     """Refuse what looks like several names in one; commas in a file of tabs are only a warning."""
-    if given or len(names) != 1:
+    if given is True or len(names) != 1:
         return
     for other, option in ((";", ";"), ("\t", "tab"), (",", ",")):
         if other != delimiter and other in names[0]:
             found = f"the header is one column, {quote(names[0])}"
-            if other == ",":
+            if other == "," and not given:
                 reporter().warn(f"{found}; did you mean {parameter('delimiter', option)}?")
                 return
             own = parameter("delimiter", "tab" if delimiter == "\t" else delimiter)
+            if given:
+                found += f", where {given} says that {quote(delimiter)} divides columns"
             raise DataError(
                 f"{where}: line 1: {found}; say {parameter('delimiter', option)} to split it, or "
                 f"{own} if it is one column"

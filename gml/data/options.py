@@ -9,6 +9,9 @@ from numbers import Integral
 from typing import Any, Literal, TypedDict, Unpack
 
 from gml.data.dataset import MAX_LEVELS
+from gml.data.dialect import EM as EM
+from gml.data.dialect import MISSING_POLICIES as MISSING_POLICIES
+from gml.data.dialect import inherit, plain_delimiter, problem_with
 from gml.data.discretize import BY_OTHERS, HARTEMINK, MDLP, METHODS, Binning, parse_binning
 from gml.data.schema import NUMERIC, Schema, declared_by, is_text, read_schema
 from gml.errors import (
@@ -24,11 +27,8 @@ from gml.errors import (
 from gml.resources import budget_in_force
 
 DEFAULT_NA = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")
-MISSING_POLICIES = ("error", "drop", "level", "available")
 AUTO, MEMORY, STREAM, SPARK = ENGINES = ("auto", "memory", "stream", "spark")
 """What scans rows: memory, or a file in passes where they are too many; or Apache Spark."""
-EM = "em"
-"""No way to read: missing values stay, and a model is fitted to what was seen (`gml.model.em`)."""
 TAKE_EM = ("fit-params", "mixture", "score", "hc", "ges")
 """The commands that can do that."""
 # Of a label of few letters, its place in the kernel's table and its text in Python.
@@ -134,6 +134,8 @@ class ReadOptions:
     """The columns that `max_levels` holds for, all by default; others may hold words."""
     threads: int | None = None
     """Threads that read a text file, all cores by default; the result is the same."""
+    inherited: Mapping[str, str] = field(default_factory=dict)
+    """Who says what no option says: a schema, a graph, a file of settings."""
 
     def __post_init__(self) -> None:
         if self.missing == EM:
@@ -141,21 +143,14 @@ class ReadOptions:
         require_one_of("missing", self.missing, (*MISSING_POLICIES, EM))
         require_one_of("discretize", self.discretize, METHODS)
         self._check_engine()
-        if self.delimiter is not None and (
-            len(self.delimiter) != 1
-            or not self.delimiter.isascii()
-            or self.delimiter in '"\r\n'
-            or (not self.delimiter.isprintable() and self.delimiter != "\t")
-        ):
-            raise UsageError(
-                f"{parameter('delimiter')} must be one ASCII character, not a quote or a line end"
-            )
+        if self.delimiter is not None and (wrong := problem_with("delimiter", self.delimiter)):
+            raise UsageError(f"{parameter('delimiter')} {wrong}")
         if self.weights is not None and self.weights_fractional is not None:
             raise UsageError(
                 f"{parameter('weights')} and {parameter('weights_fractional')} exclude one another"
             )
-        if self.decimal not in (".", ","):
-            raise UsageError(f"{parameter('decimal')}: the decimal mark must be '.' or ','")
+        if (wrong := problem_with("decimal", self.decimal)) is not None:
+            raise UsageError(f"{parameter('decimal')}: the decimal mark {wrong}")
         bounds: list[tuple[str, Any, int]] = [
             ("bins", self.bins, 2),
             ("max_levels", self.max_levels, 1),
@@ -240,6 +235,38 @@ class ReadOptions:
         if self.na is not None:
             return self.na
         return DEFAULT_NA if self.levels.na is None else self.levels.na
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The columns to leave out if they are there, as a schema says, and not asked for."""
+        said = self.levels.dialect.get("exclude")
+        asked = {*(self.columns or ()), *self.numeric, *self.labels, *self.cut}
+        asked.add(self.discretize_class or "")
+        return () if said is None else tuple(name for name in said.value if name not in asked)
+
+    @property
+    def dialect(self) -> dict[str, Any]:
+        """How the table is read, as far as that is not the default, for others to read it so."""
+        found: dict[str, Any] = {"delimiter": self.delimiter, "encoding": self.encoding}
+        found["decimal"] = None if self.decimal == "." else self.decimal
+        found["na"] = None if {*self.na_tokens} == {*DEFAULT_NA} else list(self.na_tokens)
+        found["exclude"] = list(dict.fromkeys((*self.exclude, *self.left_out))) or None
+        return {name: value for name, value in found.items() if value is not None}
+
+    @property
+    def delimiter_given(self) -> bool | str:
+        """Whether an option gives the delimiter, or who else does."""
+        return self.inherited.get("delimiter", self.delimiter is not None)
+
+    def read_from(self, *, was_utf8: bool) -> ReadOptions:
+        """The options as a file turned out to need them: UTF-8 needs no other encoding."""
+        return replace(self, encoding=None) if was_utf8 else self
+
+    def without_text(self) -> ReadOptions:
+        """The options for what is no text file: what nobody asked for of such files is left out."""
+        plain = ReadOptions()
+        names = {"delimiter", "decimal", "encoding"}.intersection(self.inherited)
+        return replace(self, **{name: getattr(plain, name) for name in names})
 
     def is_numeric(self, name: str) -> bool:
         """Whether a column holds numbers, not labels; an option overrides the schema."""
@@ -339,7 +366,7 @@ def reading_options(**reading: Unpack[ReadingKeywords]) -> ReadOptions:
         if name in found:
             found[name] = column_name(found[name])
     if "delimiter" in found:
-        found["delimiter"] = {"tab": "\t", "\\t": "\t"}.get(found["delimiter"], found["delimiter"])
+        found["delimiter"] = plain_delimiter(found["delimiter"])
     if "cut" in found:
         if not isinstance(found["cut"], Mapping):
             raise UsageError(
@@ -349,7 +376,8 @@ def reading_options(**reading: Unpack[ReadingKeywords]) -> ReadOptions:
             column_name(name): _binning(name, how) for name, how in found["cut"].items()
         }
     if "levels" in found:
-        found["levels"] = _schema(found["levels"])
+        found["levels"] = schema_of(found["levels"])
+        found["inherited"] = inherit(found, found["levels"].dialect)
     if "min_complete" in found and found.get("missing") != "drop":
         raise UsageError(f"{parameter('min_complete')} goes with {parameter('missing', 'drop')}")
     if found.get("discretize") == MDLP:
@@ -403,7 +431,8 @@ def _binning(name: str, how: Any) -> Binning:
         ) from None
 
 
-def _schema(levels: Any) -> Schema:
+def schema_of(levels: Any) -> Schema:
+    """Return the schema that `levels` stand for."""
     if isinstance(levels, Schema):
         return levels
     if isinstance(levels, Mapping):

@@ -22,7 +22,7 @@ from gml.data.source import text_codec
 from gml.errors import CannotAnswer, DataError, place, quote
 from gml.kernel.layout import SKIP, ColumnSpec, CsvColumn, CsvResult
 from gml.path_kinds import is_file, is_folder
-from gml.resources import require_space_for_arrow
+from gml.resources import lacking_extra, require_space_for_arrow
 
 COUNT_FILE_KEY = b"gml/1"
 """The metadata key of Parquet files that hold counts instead of rows."""
@@ -105,9 +105,7 @@ def open_parquet(path: str | os.PathLike[str], options: ReadOptions) -> Iterator
     try:
         import pyarrow.parquet  # noqa: F401
     except ModuleNotFoundError:
-        raise DataError(
-            f"{place(path)}: reading Parquet needs an extra: pip install 'gml[parquet]'"
-        ) from None
+        raise lacking_extra(f"{place(path)}: reading Parquet", "parquet") from None
     try:
         str(path).encode("utf-8")
     except UnicodeEncodeError:

@@ -10,7 +10,7 @@ from gml.data.parquet import parquet_files
 from gml.data.parquet_file import StoredFile
 from gml.data.sample_size import TableSample, TableSize, evenly, scattered
 from gml.errors import DataError, place
-from gml.resources import require_space_for_arrow
+from gml.resources import lacking_extra, require_space_for_arrow
 
 _GROUPS = 6
 _MOST_CELLS = 16_000_000
@@ -44,9 +44,7 @@ def stored_sample(path: str | os.PathLike[str]) -> StoredSample:
     try:
         import pyarrow as pa
     except ModuleNotFoundError:
-        raise DataError(
-            f"{place(path)}: reading Parquet needs an extra: pip install 'gml[parquet]'"
-        ) from None
+        raise lacking_extra(f"{place(path)}: reading Parquet", "parquet") from None
     rows = stored = 0
     groups: list[tuple[str, int]] = []
     for name in parquet_files(path):

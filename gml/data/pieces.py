@@ -88,6 +88,11 @@ class TextPieces:
         except CsvProblem as problem:
             raise explain_problem(problem, self.where, self.names, self.specs) from None
 
+    @property
+    def was_utf8(self) -> bool:
+        """Whether all bytes so far would have been valid UTF-8."""
+        return self._source.was_utf8
+
     def digest(self) -> str | None:
         """SHA-256 of the stored bytes, if the options ask for it, when all pieces were read."""
         return self._source.digest()

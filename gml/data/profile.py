@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -85,6 +85,8 @@ class Profile:
     na: tuple[str, ...]
     patterns: MissingPatterns | None = None
     """Which columns are missing together, if that was asked for."""
+    dialect: Mapping[str, Any] = field(default_factory=dict)
+    """How the table is read, as far as options or a schema say so."""
 
     def to_frame(self) -> pd.DataFrame:
         """Return a pandas DataFrame with one row per column."""
@@ -220,7 +222,9 @@ def profile(dataset: Dataset, options: ReadOptions) -> Profile:
     facts = [_facts_left(dataset, variable, column, options) for variable, column in pairs]
     known = None if dataset.origin is None else dataset.origin.na
     tokens = options.na_tokens if known is None else known
-    return Profile(dataset.in_rows(dataset.n), _columns(dataset, options, facts), tokens)
+    dialect = {} if dataset.origin is None else dataset.origin.dialect
+    columns = _columns(dataset, options, facts)
+    return Profile(dataset.in_rows(dataset.n), columns, tokens, dialect=dialect)
 
 
 def _columns(

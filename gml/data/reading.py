@@ -222,6 +222,7 @@ def read_source(
     cells = _read_cells(source, header, specs, dialect, threads)
     digest = source.digest()
     note_digest(path, digest)
+    options = options.read_from(was_utf8=source.was_utf8)
     dataset = build_dataset(cells.columns, header.names, chosen, options, source.name, digest)
     if cells.n_lines == dataset.n_rows:
         return replace(dataset, first_line=header.next_line)
@@ -235,8 +236,13 @@ def begin_text(
     if options.encoding is not None:
         source.transcode(options.encoding)
     delimiter = options.delimiter or default_delimiter(path)
-    given = options.delimiter is not None
-    header = read_header(source, source.name, delimiter, delimiter_given=given, strip=options.strip)
+    header = read_header(
+        source,
+        source.name,
+        delimiter,
+        delimiter_given=options.delimiter_given,
+        strip=options.strip,
+    )
     return header, text_dialect(delimiter, options)
 
 

@@ -6,6 +6,7 @@ import csv
 import io
 import os
 import sys
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -29,11 +30,21 @@ class Records(NamedTuple):
     rows: Iterator[tuple[int, list[str]]]
     unit: str = "line"
     """What the number of a record counts: lines, or rows of a file that has none."""
+    delimiter: str | None = None
+    """Of a text file."""
+    header: str = ""
+    """Of a text file, the header as it stands there."""
+    texts: deque[str] | None = None
+    """What each record of a text file stands there as, for those who want it to take it away."""
 
 
 @contextmanager
 def open_records(
-    path: str | os.PathLike[str], options: ReadOptions, *, digest: bool = False
+    path: str | os.PathLike[str],
+    options: ReadOptions,
+    *,
+    digest: bool = False,
+    with_texts: bool = False,
 ) -> Iterator[Records]:
     """Open a CSV file, compressed or not, `-` for standard input, or Parquet; memory stays flat.
 
@@ -48,28 +59,42 @@ def open_records(
                 note_digest(path, parquet_digest(path))
         return
     with open_source(path, digest=digest) as source:
-        yield records_of(source, path, options)
+        yield records_of(source, path, options, with_texts=with_texts)
         note_digest(path, source.digest())
 
 
-def records_of(source: ByteSource, path: str | os.PathLike[str], options: ReadOptions) -> Records:
+def records_of(
+    source: ByteSource,
+    path: str | os.PathLike[str],
+    options: ReadOptions,
+    *,
+    with_texts: bool = False,
+) -> Records:
     """Return the records of a file that is open; its path implies the delimiter."""
     if options.encoding is not None:
         source.transcode(options.encoding)
     delimiter = options.delimiter or default_delimiter(path)
-    given = options.delimiter is not None
-    header = read_header(source, source.name, delimiter, delimiter_given=given)
-    return records_after(header, source, delimiter)
+    header = read_header(source, source.name, delimiter, delimiter_given=options.delimiter_given)
+    return records_after(header, source, delimiter, with_texts=with_texts)
 
 
 def records_after(
-    header: Header, source: ByteSource, delimiter: str, *, errors: str = "strict"
+    header: Header,
+    source: ByteSource,
+    delimiter: str,
+    *,
+    errors: str = "strict",
+    with_texts: bool = False,
 ) -> Records:
     """Return the records after a header; `errors` says what becomes of bytes that are not UTF-8."""
     bytes_left = io.BufferedReader(_Rest(header.rest, source))
     text = io.TextIOWrapper(bytes_left, encoding="utf-8", errors=errors, newline="")
-    rows = _rows(text, delimiter, header.next_line, len(header.names), source.name)
-    return Records(source.name, header.names, rows)
+    texts: deque[str] | None = deque() if with_texts else None
+    rows = _rows(text, delimiter, header.next_line, len(header.names), source.name, texts)
+    as_it_stands = header.text.decode("utf-8", errors)
+    return Records(
+        source.name, header.names, rows, delimiter=delimiter, header=as_it_stands, texts=texts
+    )
 
 
 def _stored_rows(table: ParquetTable) -> Iterator[tuple[int, list[str]]]:
@@ -112,10 +137,14 @@ class _Lines:
         self.next_line = self._record_line = first_line
         self._left = RECORD_LIMIT
         self.ended = False
+        self.taken: list[str] | None = None
+        """The lines of the record, if they are kept."""
 
     def begin_record(self) -> int:
         """Note that a record begins, and return its line."""
         self._record_line, self._left = self.next_line, RECORD_LIMIT
+        if self.taken is not None:
+            self.taken.clear()
         return self._record_line
 
     def __iter__(self) -> Iterator[str]:
@@ -133,14 +162,22 @@ class _Lines:
                 f"{RECORD_LIMIT >> 20} MiB; is a quote left open?"
             )
         self.next_line += 1
+        if self.taken is not None:
+            self.taken.append(line)
         return line
 
 
 def _rows(
-    text: io.TextIOWrapper, delimiter: str, first_line: int, width: int, where: str
+    text: io.TextIOWrapper,
+    delimiter: str,
+    first_line: int,
+    width: int,
+    where: str,
+    texts: deque[str] | None,
 ) -> Iterator[tuple[int, list[str]]]:
     csv.field_size_limit(sys.maxsize)
     lines = _Lines(text, first_line, where)
+    lines.taken = None if texts is None else []
     reader = csv.reader(lines, delimiter=delimiter)
     while True:
         line = lines.begin_record()
@@ -168,4 +205,6 @@ def _rows(
                 f"{where}: line {line}: {counted(len(fields), 'field')}, but the "
                 f"header has {width}; quote fields that hold the delimiter"
             )
+        if texts is not None and lines.taken is not None:
+            texts.append("".join(lines.taken))
         yield line, fields

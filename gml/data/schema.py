@@ -1,9 +1,10 @@
-"""The schema file (`levels`, `gml profile`): type, levels and cut points by column, missing tokens.
+"""The schema file (`levels`, `gml profile`): columns and their levels, how the table is read.
 
-A column of type `numeric` holds numbers; `nominal` and `ordinal` mean labels, in the order of their
-levels if these are declared, otherwise in the usual one. Levels that are all intervals are treated
-as such: cells may hold their names, or numbers that lie in them. The rest of a profile (counts,
-rates, the order of levels, columns without levels) is for people, and is not enforced.
+Of each column it has the type, levels or cut points; `gml.data.dialect` says what it has of the
+table. A column of type `numeric` holds numbers; `nominal` and `ordinal` mean labels, in the order
+of their levels if these are declared, otherwise in the usual one. Levels that are all intervals are
+treated as such: cells may hold their names, or numbers that lie in them. The rest of a profile
+(counts, rates, the order of levels, columns without levels) is for people, and is not enforced.
 """
 
 from __future__ import annotations
@@ -11,18 +12,23 @@ from __future__ import annotations
 import itertools
 import math
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gml.data.dataset import MAX_LEVELS, Variable
+from gml.data.dialect import NAMES as READING
+from gml.data.dialect import Dialect, parse_dialect
 from gml.data.discretize import cuts_of_levels
 from gml.data.json_text import parse_json
 from gml.data.number_summary import NumberSummary, parse_summary
 from gml.data.text_file import read_text
 from gml.errors import DataError, parameter, place, quote, unknown_name
 
-_KEYS = ("schema", "columns", "others", "na", "rows", "missing_patterns", "hash")
+_KEYS = ("schema", "columns", "others", "rows", "missing_patterns", "hash", *READING)
+# How each form of the table that `gml profile` prints begins.
+_PRINTED = re.compile(r'column( +\w+)+\n|column,guess,|\| column \||\{"column":')
 NUMERIC, NOMINAL, ORDINAL = KINDS = ("numeric", "nominal", "ordinal")
 """The types of columns that can be declared: numbers, and labels without and with an order."""
 
@@ -46,6 +52,8 @@ class Schema:
     """The types of columns, one of `KINDS`, where declared."""
     numbers: dict[str, NumberSummary] = field(default_factory=dict)
     """What was found about columns of numbers."""
+    dialect: Dialect = field(default_factory=dict)
+    """How the table is read, where no option says so."""
 
 
 def with_levels(schema: Schema, levels: Mapping[str, tuple[str, ...]]) -> Schema:
@@ -98,8 +106,13 @@ def declared_by(levels: Mapping[str, Sequence[str]]) -> Schema:
 
 def read_schema(path: str | os.PathLike[str]) -> Schema:
     """Read a schema file."""
-    where = place(path)
-    return parse_schema(parse_json(read_text(path, hashed=True), where), where)
+    where, text = place(path), read_text(path, hashed=True)
+    if _PRINTED.match(text):
+        raise DataError(
+            f"{where}: this is the table that gml profile prints, not a schema; "
+            "gml profile DATA -o schema.json writes the schema"
+        )
+    return parse_schema(parse_json(text, where), where)
 
 
 def parse_schema(content: Any, where: str) -> Schema:
@@ -137,21 +150,19 @@ def parse_schema(content: Any, where: str) -> Schema:
             missing[name] = _count(declared["missing"], what)
             if rows is not None and missing[name] > rows:
                 raise DataError(f"{what} is more than the number of rows")
-    na = content.get("na")
-    if na is not None and not (isinstance(na, list) and all(isinstance(t, str) for t in na)):
-        raise DataError(f'{where}: "na" is not a list of strings')
     intervals = {name: found for name, found in levels.items() if cuts_of_levels(found) is not None}
     labels = {name: found for name, found in levels.items() if name not in intervals}
-    tokens = None if na is None else tuple(na)
+    dialect = parse_dialect(content, where)
     return Schema(
         labels,
         intervals,
         cuts=cuts,
-        na=tokens,
+        na=dialect["na"].value if "na" in dialect else None,
         rows=rows,
         missing=missing,
         kinds=kinds,
         numbers=numbers,
+        dialect=dialect,
     )
 
 

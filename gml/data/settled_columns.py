@@ -106,6 +106,7 @@ def settle(
         options.na_tokens,
         options.decimal,
         numeric_among(kinds),
+        options.dialect,
     )
     if tally.gaps is not None:
         tell_missing_together(tally.gaps, names, tally.rows_weighed)

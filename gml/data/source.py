@@ -65,6 +65,7 @@ class ByteSource:
         self._decoder: codecs.IncrementalDecoder | None = None
         self._begun = False
         self._encoding = "utf-8"
+        self._utf8: codecs.IncrementalDecoder | None = None
         self._decoded = b""
         self._line = 1
         self._after_return = False
@@ -80,6 +81,12 @@ class ByteSource:
         if info.name not in ("utf-8", "utf-8-sig", "ascii"):
             self._decoder = info.incrementaldecoder()
             self._encoding = encoding
+            self._utf8 = codecs.getincrementaldecoder("utf-8")()
+
+    @property
+    def was_utf8(self) -> bool:
+        """Whether all bytes so far would have been valid UTF-8, whatever they were read as."""
+        return self._decoder is None or self._utf8 is not None
 
     def readinto(self, buffer: memoryview, /) -> int:
         """Fill the buffer as far as possible; 0 at the end."""
@@ -98,6 +105,8 @@ class ByteSource:
 
     def _decode(self, block: bytes, *, final: bool) -> bytes:
         assert self._decoder is not None
+        if self._utf8 is not None and not _is_utf8(self._utf8, block, final=final):
+            self._utf8 = None
         if not self._begun:
             self._refuse_mark_of_another(block)
             self._begun = True
@@ -184,6 +193,14 @@ class ByteSource:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+def _is_utf8(decoder: codecs.IncrementalDecoder, block: bytes, *, final: bool) -> bool:
+    """Whether a block goes on with text; wide characters are half zeros, which text has not."""
+    try:
+        return "\0" not in decoder.decode(block, final)
+    except UnicodeDecodeError:
+        return False
 
 
 def open_source(path: str | os.PathLike[str], *, digest: bool = False) -> ByteSource:

@@ -157,8 +157,13 @@ def _survey_text(path: str | os.PathLike[str], reopen: Reopen, options: ReadOpti
 def _header(source: ByteSource, delimiter: str, options: ReadOptions) -> Header:
     if options.encoding is not None:
         source.transcode(options.encoding)
-    given = options.delimiter is not None
-    return read_header(source, source.name, delimiter, delimiter_given=given, strip=options.strip)
+    return read_header(
+        source,
+        source.name,
+        delimiter,
+        delimiter_given=options.delimiter_given,
+        strip=options.strip,
+    )
 
 
 def _read_text(

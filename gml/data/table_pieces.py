@@ -13,7 +13,7 @@ from gml.data.frames import frame_columns, is_frame, options_for_frame
 from gml.data.missing import FRAME
 from gml.data.options import ReadOptions
 from gml.data.parquet import is_parquet, open_parquet
-from gml.data.pieces import open_pieces
+from gml.data.pieces import TextPieces, open_pieces
 from gml.errors import DataError, UsageError, kind_of, place
 from gml.kernel.layout import CsvResult
 from gml.ledger import note_digest
@@ -41,6 +41,12 @@ class TablePieces(NamedTuple):
     hash: Any = None
     delimiter: str | None = None
     """Of a text file, be it asked for or implied by its suffix."""
+
+    def options_read(self) -> ReadOptions:
+        """The options as the table turned out to need them, when all pieces were read."""
+        if not isinstance(self.pieces, TextPieces):
+            return self.options
+        return self.options.read_from(was_utf8=self.pieces.was_utf8)
 
     def digest(self) -> str | None:
         """SHA-256 of the stored bytes, if the options ask for it, when all pieces were read."""

@@ -2,17 +2,20 @@
 
 Names are always quoted; a quote and a backslash inside are escaped, nothing else, so every name
 comes back. What is known about the column of a node stands on the line of the node: its `levels` as
-a JSON list, or `type=numeric`; a node without a column is `hidden`, and drawn with dashes. Two
-arrows a -> b and b -> a make one undirected edge.
+a JSON list, or `type=numeric`; a node without a column is `hidden`, and drawn with dashes. How the
+table was read that the graph was learned from stands beside its kind. Two arrows a -> b and b -> a
+make one undirected edge.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from gml.data.dialect import NAMES as READING
 from gml.errors import GraphError, quote
 from gml.formats.dot_grammar import DotParser
 from gml.formats.foreign_edges import (
@@ -26,6 +29,7 @@ from gml.formats.foreign_edges import (
 from gml.formats.foreign_nodes import column_attributes, read_columns
 from gml.formats.text_room import require_graph_text
 from gml.graph.graph import COMPELLED, EDGE_TYPES, Edge, Graph, Mark
+from gml.graph.provenance import Provenance
 from gml.resources import require_memory
 
 _SHAPES = {Mark.TAIL: "none", Mark.ARROW: "normal", Mark.CIRCLE: "odot"}
@@ -41,7 +45,8 @@ _NUMBER = re.compile(r"[+-]?(\d+(?:\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 def dump_dot(graph: Graph) -> str:
     """Return DOT text."""
     require_graph_text(graph, "DOT")
-    lines = ["digraph {", f'  graph [kind="{graph.kind}"];']
+    about = {"kind": graph.kind, **_reading(graph)}
+    lines = ["digraph {", f"  graph{_shown({key: quoted(text) for key, text in about.items()})};"]
     for name in graph.names:
         lines.append(f"  {quoted(name)}{_shown(node_attributes(graph, name))};")
     for edge in graph.edges():
@@ -49,6 +54,18 @@ def dump_dot(graph: Graph) -> str:
         lines.append(f"  {quoted(source)} -> {quoted(target)}{_shown(edge_attributes(edge))};")
     lines.append("}")
     return "\n".join(lines) + "\n"
+
+
+def _reading(graph: Graph) -> dict[str, str]:
+    """How the table was read that a graph was learned from: lists as JSON, a tab by its name."""
+    return {
+        name: json.dumps(said, ensure_ascii=False)
+        if isinstance(said, list)
+        else "tab"
+        if said == "\t"
+        else str(said)
+        for name, said in graph.learning.reading.items()
+    }
 
 
 def _shown(attributes: Mapping[str, str]) -> str:
@@ -120,9 +137,16 @@ def load_dot(text: str, where: str) -> Graph:
             levels=columns.levels,
             numeric=columns.numeric,
             hidden=columns.hidden,
+            learning=_learning(parser.about),
         )
     except GraphError as error:
         raise GraphError(f"{where}: {error}") from None
+
+
+def _learning(about: Mapping[str, str]) -> Provenance:
+    """What `_reading` says of a graph."""
+    found = {name: decode_list(about[name]) for name in READING if name in about}
+    return Provenance({"options": found} if found else {})
 
 
 def _marked(parser: DotParser) -> Iterator[MarkedEdges]:

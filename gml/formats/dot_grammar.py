@@ -107,6 +107,8 @@ class DotParser:
         self.following: _Token | None = next(self._tokens, None)
         self.directed = True
         self.kind: str | None = None
+        self.about: Mapping[str, str] = {}
+        """What is said of the graph beside its kind."""
         self.nodes: dict[str, None] = {}
         self.columns: dict[str, dict[str, str]] = {}
         self.edges: list[tuple[Sequence[str], Sequence[str], Mapping[str, str]]] = []
@@ -199,6 +201,7 @@ class DotParser:
                 scope.add_defaults(attributes)
             elif keyword == "graph" and depth == 0 and "kind" in attributes:
                 self.kind = attributes["kind"]
+                self.about = attributes
             return
         if token and token.kind != "mark" and following and following[:2] == ("mark", "="):
             key = self.identifier("an attribute")

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from gml.data.reading import default_delimiter
 from gml.errors import UsageError
 
 _COMPRESSED = (".gz", ".bz2", ".xz")
@@ -51,6 +52,20 @@ def numbered_path(path: str | os.PathLike[str], number: int) -> str:
     plain, compression = _taken_apart(path)
     compressed = Path(path).suffix if compression else ""
     return str(plain.with_name(f"{plain.stem}.{number}{plain.suffix}{compressed}"))
+
+
+def delimiter_for(given: str | None, own: str, output: str | os.PathLike[str] | None) -> str:
+    """The delimiter of rows that are passed on: the file's, unless the output's name says another.
+
+    Examples
+    --------
+    >>> delimiter_for(";", ";", "rows.csv"), delimiter_for(None, "\t", "rows.csv")
+    (';', ',')
+    """
+    if output is None:
+        return given or own
+    implied = default_delimiter(output)
+    return implied if implied == "\t" else given or implied
 
 
 def encoded_rows(

@@ -61,7 +61,6 @@ RENDERED = ("png", "pdf")
 """Pictures that are not text, and need the extra `draw`."""
 OTHER_PICTURES = ("ps", "eps", "jpg", "jpeg", "gif", "webp", "tif", "tiff", "bmp")
 """What people ask for that gml does not write."""
-PROFILE_SUFFIXES = {".json": "json", ".txt": "text", ".csv": "csv", ".md": "markdown"}
 PAGE_SUFFIXES = {".html": "html", ".htm": "html"}
 
 

@@ -86,8 +86,8 @@ class _Uncut(NamedTuple):
 class CheckedReading:
     """How to find the columns of a model; values that it does not know are levels after its own.
 
-    Missing values, and the tokens that mean missing, are treated as when the model was fitted,
-    unless they are in `given`, the names of the options that were asked for.
+    Missing values are treated as when the model was fitted, unless they are in `given`, the names
+    of the options that were asked for. (`asked` says how the table is read as the model's was.)
     """
 
     net: CheckedModel
@@ -110,11 +110,10 @@ class CheckedReading:
     @property
     def options(self) -> ReadOptions:
         """How to read rows: whatever they hold, as they were read when the model was fitted."""
-        asked, recorded = self.asked, self.net.learning.na
+        asked = self.asked
         return replace(
             asked,
             levels=lenient(asked.levels, self.net),
-            na=asked.na if "na" in self.given or recorded is None else recorded,
             columns=None,
             exclude=tuple(name for name in asked.exclude if name not in self.net.names),
             missing="available",
@@ -124,7 +123,8 @@ class CheckedReading:
     @property
     def _policy(self) -> str:
         """How missing values are treated."""
-        return self.asked.missing if "missing" in self.given else policy_of_fit(self.net)
+        said = "missing" in self.given or "missing" in self.asked.inherited
+        return self.asked.missing if said else policy_of_fit(self.net)
 
     def of_source(self, source: str | os.PathLike[str] | pd.DataFrame) -> CheckedData:
         """Read a file, of rows or of counts, or a frame."""

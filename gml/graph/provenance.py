@@ -110,6 +110,18 @@ class Provenance(Mapping[str, Any]):
         return None
 
     @property
+    def reading(self) -> dict[str, Any]:
+        """How the table was read, by the names of the options, as far as that is recorded."""
+        names = ("delimiter", "decimal", "encoding", "missing", "exclude")
+        found = {name: self.options[name] for name in names if name in self.options}
+        if self.na is not None:
+            found["na"] = list(self.na)
+        if self.missing is not None and self.missing.policy is not None:
+            found.setdefault("missing", self.missing.policy)
+        # Where missing values were refused, there were none, and nothing is known of others.
+        return {name: said for name, said in found.items() if (name, said) != ("missing", "error")}
+
+    @property
     def missing(self) -> RecordedMissing | None:
         """How missing values were treated, if that is recorded."""
         found = self.entries.get("missing")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from gml.data.dataset import Dataset, Variable
     from gml.graph.graph import Graph
+    from gml.graph.provenance import Provenance
     from gml.model.answer import Answer
     from gml.model.bayesnet import BayesNet
     from gml.model.factor import Factor
@@ -42,6 +43,10 @@ class AskedModel(TableModel, Protocol):
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the nodes, in order."""
+
+    @property
+    def learning(self) -> Provenance:
+        """Where it comes from."""
 
     @property
     def is_gaussian(self) -> bool:

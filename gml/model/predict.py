@@ -15,9 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.data.dataset import MAX_LEVELS, Dataset, Variable, missing_mask
+from gml.data.dialect import parse_dialect
 from gml.data.frames import is_frame
-from gml.data.options import ReadOptions
+from gml.data.options import ReadOptions, reading_options
 from gml.data.reading import read_dataset
+from gml.data.schema import Schema
 from gml.errors import (
     UsageError,
     agreeing,
@@ -25,6 +27,7 @@ from gml.errors import (
     kind_of,
     parameter,
 )
+from gml.graph.provenance import Provenance
 from gml.model.decoded_metrics import DecodedMetrics, DecodedTally
 from gml.model.evidence import circumstances
 from gml.model.model import AskedModel
@@ -195,6 +198,19 @@ def _decimal(data: Dataset | pd.DataFrame) -> str:
     return data.decimal if isinstance(data, Dataset) else "."
 
 
+def options_as_learned(
+    learning: Provenance, source: str = "the model", **given: Any
+) -> ReadOptions:
+    """Return the options that read rows as the table was that a model was learned from.
+
+    Keywords that are given win. What became of missing values, and which columns were left out, is
+    of no account to what a model says of rows.
+    """
+    said = parse_dialect(learning.reading, source).items()
+    dialect = {name: value for name, value in said if name not in ("missing", "exclude")}
+    return reading_options(**given, levels=Schema(dialect=dialect))
+
+
 def read_nodes(path: str | os.PathLike[str], net: AskedModel) -> Dataset:
     """Read the columns that are nodes; whether their values are levels is seen later."""
     nodes = {variable.name: variable for variable in net.variables}
@@ -203,7 +219,8 @@ def read_nodes(path: str | os.PathLike[str], net: AskedModel) -> Dataset:
         warn_of_ignored(names, nodes)
         return [name for name in names if name in nodes]
 
-    options = ReadOptions(
+    options = replace(
+        options_as_learned(net.learning),
         missing="available",
         max_levels=MAX_LEVELS,
         kinds="numbers" if net.is_gaussian else "labels",

@@ -17,7 +17,7 @@ from gml.pictures.pdf_order import in_one_order
 from gml.pictures.svg import element, label, number
 from gml.pictures.themes import readable_on
 from gml.progress import reporter
-from gml.resources import require_memory
+from gml.resources import lacking_extra, require_memory
 
 # Bytes per pixel: red, green, blue and alpha, and once more while they are compressed.
 _PIXEL_BYTES = 8
@@ -31,9 +31,7 @@ _LONGEST_PAGE = 14_400.0
 def require_renderer(format: str) -> None:
     """Refuse a format whose renderer is not installed."""
     if format in RENDERED and importlib.util.find_spec("vl_convert") is None:
-        raise UsageError(
-            f"{format.upper()} needs the extra draw: pip install 'gml[draw]'; SVG and HTML do not"
-        )
+        raise lacking_extra(format.upper(), "draw", "; SVG and HTML do not")
 
 
 def png_of(svg: str, width: float, height: float, scale: float) -> bytes:

@@ -117,8 +117,8 @@ def check(
     threads
         Threads; all cores by default.
     **reading
-        How to read the data, as in `gml.read`; not with a Dataset or an engine. `missing` and `na`
-        are as when the model was fitted, unless given.
+        How to read the data, as in `gml.read`; not with a Dataset or an engine. What is not given
+        is as when the model was fitted: delimiter, decimal mark, missing values.
 
     Returns
     -------
@@ -146,18 +146,17 @@ def check(
     )
     one = not isinstance(data, list | tuple)
     deliveries: list[Data] = [data] if one else deliveries_in(data)  # type: ignore[arg-type]
-    options = [options_for(delivery, reading, threads=threads) for delivery in deliveries]
+    for delivery in deliveries:
+        options_for(delivery, reading, threads=threads)
     if one:
         require_one_table(data)
     run = CheckRun.of(model, settings, baseline)
     _require_reachable(settings.min_effect, run.net)
-    run.require_agreement(options[0], reading)
+    reading = run.agreed(reading)
     found = [
         run.examined(
             delivery,
-            run.reading(
-                name_of(delivery, "data" if one else f"data[{k}]"), options[k], frozenset(reading)
-            ),
+            run.reading(delivery, name_of(delivery, "data" if one else f"data[{k}]"), reading),
             raises=one,
         )
         for k, delivery in enumerate(deliveries)

@@ -14,7 +14,7 @@ from gml.learners.chowliu import ChowLiuResult, chow_liu
 from gml.verbs.shared.data_input import Data, is_read, open_data
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.planned_call import plannable
-from gml.verbs.shared.recording import described, records_keywords
+from gml.verbs.shared.recording import described, recorded, records_keywords
 
 
 @plannable("chowliu")
@@ -100,7 +100,7 @@ def chowliu(
     )
     learning = Provenance.of(
         "chowliu",
-        options=asked or {},
+        options=recorded(asked, counter),
         rows=counter.n,
         pairs=result.n_pairs,
         total_mi=result.total_mi if math.isfinite(result.total_mi) else None,

@@ -179,6 +179,6 @@ def _as_graph(given: GivenGraph, chosen: str, held: Mapping[str, Any]) -> str:
     if chosen == "graphml":
         lost = [item for item in lost if item != how]
     if chosen == "dot":
-        lost += [how] * (bool(graph.learning) and how not in lost)
+        lost += [how] * (bool({*graph.learning} - {"options"}) and how not in lost)
     warn_of_loss(chosen, lost)
     return text

@@ -27,7 +27,7 @@ from gml.counts.small_cells import require_large_cells
 from gml.data.dataset import Dataset
 from gml.data.discretize import cuts_of_levels
 from gml.data.missing import apply_missing_policy, warn_of_level_in_common
-from gml.data.options import ReadingKeywords, ReadOptions
+from gml.data.options import MISSING_POLICIES, ReadingKeywords, ReadOptions
 from gml.data.rejections import about
 from gml.errors import DataError, UsageError, parameter, place, unknown_name
 from gml.formats.column_sets import ColumnSet, read_column_sets
@@ -36,8 +36,9 @@ from gml.independence.implied import implied_independences
 from gml.model.markovnet import MarkovNet
 from gml.progress import reporter
 from gml.resources import require_memory
-from gml.verbs.shared.data_input import Data, declaring, is_path, name_of, options_for, rows_of
+from gml.verbs.shared.data_input import Data, is_path, name_of, options_for, rows_of
 from gml.verbs.shared.declared_columns import DeclaredColumns
+from gml.verbs.shared.dialects import declaring, with_policy
 from gml.verbs.shared.graph_input import GivenGraph, GraphLike, declared_columns, given_graph
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.planned_call import plannable
@@ -99,7 +100,9 @@ def count(
     if isinstance(data, Dataset | Counter):
         options = options_for(data, reading, threads=threads)
     else:
-        options = options_for(data, declaring(reading, wanted.declared), threads=threads)
+        declared = wanted.declared
+        reading = with_policy(reading, declared.dialect, MISSING_POLICIES)
+        options = options_for(data, declaring(reading, declared), threads=threads)
     options = replace(options, digest=True)
     found = _opened(data, options, wanted, where, threads)
     if found.counter.n == 0:

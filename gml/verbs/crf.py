@@ -38,8 +38,15 @@ from gml.parameters import LABELS
 from gml.progress import Deadline, reporter
 from gml.verbs.shared.data_input import Data, is_read, name_of, open_data
 from gml.verbs.shared.declared_columns import DeclaredColumns
+from gml.verbs.shared.dialects import asked_with, with_policy
 from gml.verbs.shared.fitted_models import fitted_by, warn_of_deliveries
-from gml.verbs.shared.graph_input import GivenGraph, GraphLike, declared_columns, given_graph
+from gml.verbs.shared.graph_input import (
+    GivenGraph,
+    GraphLike,
+    common_dialect,
+    declared_columns,
+    given_graph,
+)
 from gml.verbs.shared.holdout_input import open_holdout
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.recording import records_keywords
@@ -148,12 +155,15 @@ def crf(
         )
     if window is not None:
         raise UsageError(f"{parameter('window')} is for {parameter('sequence')}")
+    found = None if graph is None else given_graph(graph, takes_fields=True)
+    if found is not None and is_read(data):
+        reading = with_policy(reading, common_dialect([found]), ("drop", "level"))
+        asked = asked_with(asked, reading)
     if reading.get("missing") == "available":
         raise UsageError(
             f"{parameter('missing', 'available')} is for {parameter('sequence')}; a row of a table "
             "needs every input: use drop or level"
         )
-    found = None if graph is None else given_graph(graph, takes_fields=True)
     structured = None if found is None else without_arrows(found)
     declared = DeclaredColumns("the data") if found is None else declared_columns([found])
     counter = open_data(

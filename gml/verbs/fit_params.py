@@ -8,7 +8,7 @@ from typing import Any
 
 from gml.counts.counter import Counter
 from gml.data.dataset import Variable
-from gml.data.options import names_of
+from gml.data.options import EM, MISSING_POLICIES, names_of
 from gml.errors import UsageError, agreeing, counted, listing, parameter
 from gml.graph.graph import Graph
 from gml.model.bayesnet import CPT, BayesNet
@@ -18,10 +18,17 @@ from gml.parameters import FOR_LABELS
 from gml.progress import Deadline, reporter
 from gml.verbs.shared.data_input import Data, is_data, is_path, is_read, open_data
 from gml.verbs.shared.declared_columns import DeclaredColumns
+from gml.verbs.shared.dialects import asked_with, with_policy
 from gml.verbs.shared.em_fitting import Incomplete
 from gml.verbs.shared.em_request import EmRequest, em_request
 from gml.verbs.shared.fitted_models import accepted, fitted_by, warn_of_deliveries
-from gml.verbs.shared.graph_input import GivenGraph, GraphLike, declared_columns, given_graph
+from gml.verbs.shared.graph_input import (
+    GivenGraph,
+    GraphLike,
+    common_dialect,
+    declared_columns,
+    given_graph,
+)
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.model_updates import model_change
 from gml.verbs.shared.planned_call import plannable
@@ -102,7 +109,7 @@ def fit_params(
     asked
         What the provenance records as asked for; by default the keywords of the call.
     **reading
-        How to read the data; see `gml.read`.
+        How to read the data; see `gml.read`. What is not given is as when the graph was learned.
 
     Examples
     --------
@@ -117,6 +124,9 @@ def fit_params(
     for_numbers = _given(number_prior=number_prior, prior_rows=prior_rows)
     _require_method(method, for_tables | for_numbers)
     given = given_graph(graph)
+    if is_read(data):
+        reading = with_policy(reading, common_dialect([given]), (*MISSING_POLICIES, EM))
+        asked = asked_with(asked, reading)
     change = model_change(
         given, update=update, forget=forget, accept=accept, reading=reading if is_read(data) else {}
     )

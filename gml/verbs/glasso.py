@@ -12,7 +12,7 @@ from gml.progress import Deadline, reporter
 from gml.verbs.shared.data_input import Data
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.number_input import open_numbers
-from gml.verbs.shared.recording import described, records_keywords
+from gml.verbs.shared.recording import described, recorded, records_keywords
 
 
 @records_keywords
@@ -109,7 +109,7 @@ def glasso(
         )
     learning = Provenance.of(
         "glasso",
-        options=asked or {},
+        options=recorded(asked, counter),
         settings=_shown(settings),
         rows=counter.n,
         **_found(result),

@@ -15,7 +15,6 @@ from gml.formats.suffixes import (
     DRAWING_SUFFIXES,
     GRAPH_SUFFIXES,
     MODEL_SUFFIXES,
-    PROFILE_SUFFIXES,
     REPORT_SUFFIXES,
 )
 from gml.independence.registry import TESTS, KnownTest
@@ -219,7 +218,6 @@ def _formats() -> Content:
         "picture": DRAWING_SUFFIXES,
         "report": REPORT_SUFFIXES,
         "report of checks": CHECK_SUFFIXES,
-        "profile": PROFILE_SUFFIXES,
     }
     return about, [
         {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gml.counts.counter import Triple, TripleArray
 from gml.data.columns import Choice
-from gml.data.options import column_name, names_of
+from gml.data.options import MISSING_POLICIES, column_name, names_of
 from gml.errors import UsageError, counted, listing, parameter, quote, unknown_name
 from gml.formats.reports.tests import finite, numbers_of, probability
 from gml.independence.base import CIResult, IndependenceTest, ResultArrays
@@ -21,7 +21,8 @@ from gml.independence.registry import TESTS
 from gml.progress import reporter
 from gml.resources import require_memory
 from gml.verbs.shared.chosen_methods import DEFAULT_TEST, choose_test, test_of_numbers
-from gml.verbs.shared.data_input import Data, open_data
+from gml.verbs.shared.data_input import Data, is_read, open_data
+from gml.verbs.shared.dialects import with_policy
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.planned_call import plannable
 from gml.verbs.shared.sparse_tables import warn_of_sparse_tables
@@ -196,13 +197,20 @@ def indtest(
     from gml.verbs.shared.graph_input import given_graph
 
     graph = None if implied is None else given_graph(implied)
+    declared = None
+    if graph is not None:
+        declared = graph.declared_cuts()
+        if chosen.undeclared == "numbers":
+            declared = replace(declared, levels={})
+        if is_read(data):
+            reading = with_policy(reading, declared.dialect, MISSING_POLICIES)
     ask, used = _questioner(
         column_name(x), column_name(y), names_of("given", given), all_pairs, graph
     )
     counter = open_data(
         data,
         used=used,
-        declared=None if graph is None or chosen.undeclared == "numbers" else graph.declared_cuts(),
+        declared=declared,
         undeclared=chosen.undeclared,
         takes_numbers=test_of_numbers(),
         threads=threads,

@@ -19,9 +19,15 @@ from gml.model.undirected.terms import FACTORS, Terms
 from gml.parameters import LABELS
 from gml.progress import Deadline, reporter
 from gml.scores.registry import SCORES
-from gml.verbs.shared.data_input import Data, open_data
+from gml.verbs.shared.data_input import Data, is_read, open_data
+from gml.verbs.shared.dialects import asked_with, with_policy
 from gml.verbs.shared.fitted_models import accepted, fitted_by, warn_of_deliveries
-from gml.verbs.shared.graph_input import GraphLike, declared_columns, given_graph
+from gml.verbs.shared.graph_input import (
+    GraphLike,
+    common_dialect,
+    declared_columns,
+    given_graph,
+)
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.recording import records_keywords
 from gml.verbs.shared.swapped import answers_swapped
@@ -156,12 +162,15 @@ def mrf(
     unused = [parameter(name) for name, value in of_chains if value is not None]
     if unused and method not in BY_CHAINS:
         raise UsageError(f"{unused[0]} belongs to {parameter('method', 'pcd')} or cd")
+    found = None if graph is None else given_graph(graph)
+    if found is not None and is_read(data):
+        reading = with_policy(reading, common_dialect([found]), ("drop", "level"))
+        asked = asked_with(asked, reading)
     if reading.get("missing") == "available":
         raise UsageError(
             f"{parameter('missing', 'available')}: margins counted on different rows may "
             "contradict one another; use drop or level"
         )
-    found = None if graph is None else given_graph(graph)
     structured = None if found is None else without_arrows(found)
     counter = open_data(
         data,

@@ -14,7 +14,7 @@ from gml.progress import Deadline, reporter
 from gml.verbs.shared.data_input import Data
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.number_input import open_numbers
-from gml.verbs.shared.recording import described, records_keywords
+from gml.verbs.shared.recording import described, recorded, records_keywords
 
 
 @records_keywords
@@ -76,7 +76,7 @@ def notears(
     _warn(result, settings)
     learning = Provenance.of(
         "notears",
-        options=asked or {},
+        options=recorded(asked, counter),
         settings={"l1": l1, "threshold": threshold, "scale": _scale(settings)},
         rows=counter.n,
         threshold=result.threshold,

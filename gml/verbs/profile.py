@@ -11,10 +11,10 @@ from gml.counts.counter import Counter
 from gml.data.dataset import Dataset
 from gml.data.missing_patterns import MissingPatterns
 from gml.data.missing_patterns import missing_patterns as count_patterns
-from gml.data.options import ReadingKeywords, ReadOptions
+from gml.data.options import EM, MISSING_POLICIES, ReadingKeywords, ReadOptions
 from gml.data.profile import Profile, profile_table
 from gml.data.profile import profile as profile_of
-from gml.errors import CannotAnswer, counted, place
+from gml.errors import CannotAnswer, counted, place, require_one_of
 from gml.progress import reporter
 from gml.resources import available_threads
 from gml.verbs.shared.data_input import name_of, options_for, rows_of
@@ -47,7 +47,8 @@ def profile(
         Threads of that test; all cores by default.
     **reading
         How to read the data, as in `gml.read`; not with a Dataset. Missing values are counted,
-        never refused.
+        never refused: `missing` goes into the schema (`dialect`), as all that says how the table is
+        read.
 
     Examples
     --------
@@ -61,10 +62,16 @@ def profile(
     ...                                  missing_patterns=True).patterns.patterns]
     [898, 54, 47, 1]
     """
+    # What is to become of missing values is for those who read the table by its schema.
+    policy = reading.pop("missing", None)
     options = replace(options_for(data, reading, threads=threads), missing="available")
     patterns_of = functools.partial(_patterns, threads, options) if missing_patterns else None
     if not isinstance(data, Dataset | Counter):
-        return profile_table(data, options, patterns_of)
+        dialect = options.dialect
+        if policy is not None:
+            require_one_of("missing", policy, (*MISSING_POLICIES, EM))
+            dialect["missing"] = policy
+        return replace(profile_table(data, options, patterns_of), dialect=dialect)
     dataset = rows_of(data, options)
     used = f"{counted(dataset.n, 'row')}, {counted(len(dataset.names), 'column')} used"
     reporter().note(used)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack, overload
 
-from gml.data.options import given_keywords, reading_options
+from gml.data.options import given_keywords
 from gml.errors import UsageError, parameter
 from gml.model.answer import Answer
 from gml.model.conditional.field import ConditionalField
@@ -112,7 +112,8 @@ def query(
         Whether cells that are not levels of their node are treated as missing; a conditional field
         then answers without the inputs that are missing.
     **reading
-        How a file of rows is read: `delimiter`, `decimal`, `encoding`, `na`; see `gml.read`.
+        How a file of rows is read: `delimiter`, `decimal`, `encoding`, `na`; see `gml.read`. What
+        is not given is as for the rows that the model was fitted on.
 
     Examples
     --------
@@ -149,7 +150,7 @@ def query(
             batch,
             missing="unobserved" if missing is None else missing,
             ignore_unknown=ignore_unknown,
-            reading=reading_options(**reading) if given else None,
+            reading={name: reading[name] for name in given},  # type: ignore[literal-required]
         )
     about_rows = {"predict": predict, "missing": missing, "ignore_unknown": ignore_unknown}
     idle = [*(name for name, value in about_rows.items() if value), *given]

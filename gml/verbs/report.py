@@ -85,8 +85,8 @@ def report(
     threads
         Threads; all cores by default.
     **reading
-        How to read the data, as in `gml.read`; `missing` and `na` are as when the model was
-        fitted, unless given.
+        How to read the data, as in `gml.read`; what is not given is as when the model was fitted:
+        delimiter, decimal mark, missing values.
 
     Returns
     -------
@@ -106,14 +106,14 @@ def report(
     require_whole(2, folds=folds)
     inputs = _Inputs()
     table = inputs.path("data", data)
-    options = options_for(table, reading, threads=threads)
+    options_for(table, reading, threads=threads)
     require_one_table(table)
     run = CheckRun.of(
         inputs.path("model", model),
         CheckSettings(alpha=alpha, threads=threads),
         inputs.path("baseline", baseline),
     )
-    run.require_agreement(options, reading)
+    reading = run.agreed(reading)
     net = run.net
     # Files that are wrong are said to be before the data are read.
     tests = None
@@ -123,7 +123,7 @@ def report(
     if strengths is not None:
         averaged = strengths_of(inputs.path("strengths", strengths), net.names)
     with reporter().phase("checking"):
-        rows = run.read(table, run.reading(name_of(data, "data"), options, frozenset(reading)))
+        rows = run.read(table, run.reading(table, name_of(data, "data"), reading))
         checked, unchecked = None, f"{parameter('no_check')} leaves it out"
         if check:
             checked, unchecked = _checked(run, name_of(data, "data"), rows)

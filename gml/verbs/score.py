@@ -21,15 +21,16 @@ from gml.verbs.shared.chosen_methods import (
     choose_scores,
     score_of_numbers,
 )
-from gml.verbs.shared.data_input import (
-    Data,
-    is_read,
-    open_data,
-    require_whole_rows,
-)
-from gml.verbs.shared.declared_columns import DeclaredColumns
+from gml.verbs.shared.data_input import Data, is_read, open_data, require_whole_rows
+from gml.verbs.shared.dialects import with_policy
 from gml.verbs.shared.em_scores import EM_FAMILIES, em_requests, em_scored, refuse_beside_em
-from gml.verbs.shared.graph_input import GivenGraph, GraphLike, declared_columns, given_graph
+from gml.verbs.shared.graph_input import (
+    GivenGraph,
+    GraphLike,
+    common_dialect,
+    declared_columns,
+    given_graph,
+)
 from gml.verbs.shared.holdout_input import Splits, splits_of
 from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.planned_call import plannable
@@ -152,6 +153,10 @@ def score(
     graph                      bic      bdeu  dim
     sample_data/asia.dot  -11184.1  -11170.2   18
     """
+    several: list[Any] = [*graphs] if isinstance(graphs, list | tuple) else [graphs]
+    several = [given_graph(some, f"graph {k}") for k, some in enumerate(several, start=1)]
+    if is_read(data):
+        options = with_policy(options, common_dialect(several), ("drop", "level", EM))
     chosen, reading = _chosen_scores(score, edge_penalty, options, hidden)
     by_em = reading.get("missing") == EM or bool(hidden)
     own_seed = None if by_em else seed
@@ -161,7 +166,6 @@ def score(
             f"{parameter('predict')} needs {parameter('folds')} or {parameter('holdout')}: rows "
             "that were fitted flatter"
         )
-    several: list[Any] = [*graphs] if isinstance(graphs, list | tuple) else [graphs]
     if not several:
         raise UsageError("give at least one graph to score")
     given, factors = _given_graphs(
@@ -183,9 +187,9 @@ def score(
         raise UsageError(unknown_name("node", predict, given[0].graph.names))
     # A score of numbers looks at the edges alone, whatever levels the graphs were learned with.
     undeclared = chosen[0].undeclared
-    declared = (
-        DeclaredColumns(given[0].name) if undeclared == "numbers" else declared_columns(given)
-    )
+    declared = declared_columns(given)
+    if undeclared == "numbers":
+        declared = replace(declared, levels={})
     if is_read(data) and chosen[0].takes_numbers and not any(key in reading for key in FOR_LABELS):
         named = [*names_of("numeric", reading.get("numeric") or ()), *_numbers_of(given)]
         reading["numeric"] = list(dict.fromkeys(named)) or None

@@ -471,20 +471,25 @@ def test_parquet_that_is_piped_or_cut_off(gml, tmp_path, asia, sample_data):
     assert b'"PAR1" -> "b"' in gml("chowliu", "-", stdin=b"PAR1,b\nx,y\nz,w\n").stdout
 
 
-def test_without_pyarrow(tmp_path, asia, sample_data):
+def test_an_extra_that_is_not_installed_exits_4(tmp_path, asia, sample_data):
     program = (
-        "import sys\nsys.modules['pyarrow'] = None\n"
+        "import sys\nsys.modules |= dict.fromkeys(['pyarrow', 'pyspark', 'zstandard'])\n"
         "from gml.cli.main import run\nsys.exit(run(sys.argv[1:]))"
     )
-    for args, code in (
-        (["count", sample_data / "asia.csv", "--pairs", "-o", tmp_path / "x.parquet"], 2),
-        (["merge", asia / "merged.parquet", "-o", tmp_path / "x.parquet"], 3),
-        (["chowliu", asia / "merged.parquet"], 3),
+    (tmp_path / "d.csv.zst").write_bytes(b"\x28\xb5\x2f\xfd rest")
+    table = sample_data / "asia.csv"
+    for args, extra in (
+        (["count", table, "--pairs", "-o", tmp_path / "x.parquet"], "parquet"),
+        (["merge", asia / "merged.parquet", "-o", tmp_path / "x.parquet"], "parquet"),
+        (["chowliu", asia / "merged.parquet"], "parquet"),
+        (["chowliu", tmp_path / "d.csv.zst"], "zstd"),
+        (["chowliu", table, "--levels", tmp_path / "d.csv.zst"], "zstd"),
+        (["chowliu", table, "--engine", "spark"], "spark"),
     ):
         done = subprocess.run(
             [sys.executable, "-c", program, *map(str, args)], capture_output=True, timeout=120
         )
-        assert "pip install 'gml[parquet]'" in error_line(done, code)
+        assert f"pip install 'gml[{extra}]'" in error_line(done, 4)
     assert not (tmp_path / "x.parquet").exists()
 
 

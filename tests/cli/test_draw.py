@@ -346,7 +346,7 @@ def test_the_extra_is_missed_before_any_work(folder, words):
     done = subprocess.run(
         [sys.executable, "-c", code, *words, "-o", "a.png"], capture_output=True, cwd=folder
     )
-    assert done.returncode == 2
+    assert done.returncode == 4
     assert done.stderr.decode() == (
         "gml: error: PNG needs the extra draw: pip install 'gml[draw]'; SVG and HTML do not\n"
     )

@@ -56,16 +56,19 @@ def test_the_schema_gives_the_same_as_the_options(gml, folder, command, options)
 
 def test_streams_and_formats(gml, folder):
     text = (folder / "d.csv").read_bytes()
-    by_name = gml("profile", "d.csv")
+    by_name = gml("profile", "d.csv", "-f", "json")
     assert (by_name.returncode, by_name.stderr) == (0, b"")
-    assert gml("profile", "-", stdin=text).stdout == by_name.stdout
-    assert gml("profile", "d.csv", env={"PYTHONHASHSEED": "1"}).stdout == by_name.stdout
+    assert gml("profile", "-", "-f", "json", stdin=text).stdout == by_name.stdout
+    hashed = gml("profile", "d.csv", "-f", "json", env={"PYTHONHASHSEED": "1"})
+    assert hashed.stdout == by_name.stdout
     content = json.loads(by_name.stdout)
     assert list(content) == ["schema", "hash", "rows", "columns", "na"]
     assert content["rows"] == 300
-    assert gml("profile", "d.csv", "-f", "text").stdout.startswith(
-        b"column  guess    kind    order "
-    )
+    shown = gml("profile", "d.csv").stdout
+    assert shown.startswith(b"column  guess    kind    order ")
+    assert gml("profile", "d.csv", "-f", "text").stdout == shown
+    lines = gml("profile", "d.csv", "-f", "jsonl").stdout.splitlines()
+    assert [json.loads(line)["column"] for line in lines] == ["a", "n", "m", "k"]
     assert gml("profile", "d.csv", "-f", "csv").stdout.startswith(
         b"column,guess,kind,order,values,"
     )
@@ -75,19 +78,33 @@ def test_streams_and_formats(gml, folder):
 
 
 def test_missing_values_are_counted_with_weights(gml, sample_data, tmp_path):
-    done = gml("profile", sample_data / "survey_missing.csv")
+    done = gml("profile", sample_data / "survey_missing.csv", "-f", "json")
     content = json.loads(done.stdout)
     found = {name: column["missing"] for name, column in content["columns"].items()}
     assert found["Age"] == 48
     assert content["columns"]["Age"]["rate"] == 0.048
     (tmp_path / "w.csv").write_text("a,n\nx,3\n,2\ny,0.5\n")
-    done = gml("profile", "w.csv", "--weights-fractional", "n")
+    done = gml("profile", "w.csv", "--weights-fractional", "n", "-f", "json")
     content = json.loads(done.stdout)
     assert content["rows"] == 5.5
     assert content["columns"]["a"] == {
         "guess": "labels", "levels": ["x", "y"], "order": "codepoint", "counts": [3.0, 0.5], "distinct": 2,
         "missing": 2.0, "rate": 4 / 11,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("written", ["text", "csv", "markdown", "jsonl"])
+def test_the_printed_table_is_no_schema(gml, tmp_path, written):
+    (tmp_path / "d.csv").write_text("size,ok\nS,yes\nL,no\nM,\n")
+    printed = gml("profile", "d.csv", "-f", written).stdout
+    (tmp_path / "s.json").write_bytes(printed)
+    done = gml("chowliu", "d.csv", "--levels", "s.json")
+    assert done.returncode == 3
+    (line,) = done.stderr.decode().splitlines()
+    assert line == (
+        "gml: error: s.json: this is the table that gml profile prints, not a schema; "
+        "gml profile DATA -o schema.json writes the schema"
+    )
 
 
 def test_a_value_that_is_not_in_the_schema(gml, folder):
@@ -100,7 +117,7 @@ def test_a_value_that_is_not_in_the_schema(gml, folder):
 
 def test_errors(gml, tmp_path):
     (tmp_path / "id.csv").write_text("id\n" + "\n".join(map(str, range(300))) + "\n")
-    assert gml("profile", "id.csv", "--missing", "drop").returncode == 2
+    assert gml("profile", "id.csv", "--missing", "leave").returncode == 2
     (tmp_path / "none.csv").write_text("a\n")
     assert gml("profile", "none.csv").returncode == 4
     assert gml("profile", "id.csv", "--bins", "5", "-o", "id.csv").returncode == 2

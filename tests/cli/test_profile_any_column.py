@@ -73,7 +73,7 @@ def looks(document):
 def test_every_column_has_a_line(gml, tmp_path, table):
     text = written(table)
     (tmp_path / "d.csv").write_text(text)
-    done = gml("profile", "d.csv")
+    done = gml("profile", "d.csv", "-f", "json")
     assert (done.returncode, done.stderr) == (0, b"")
     content = json.loads(done.stdout)
     incomes = len(set(table["income"]))
@@ -83,18 +83,18 @@ def test_every_column_has_a_line(gml, tmp_path, table):
     assert content["columns"]["none"]["levels"] == []
     assert content["columns"]["id"]["levels"] is None
     # What comes through a pipe is the same, and so are rows in another order.
-    assert gml("profile", "-", stdin=text.encode()).stdout == done.stdout
+    assert gml("profile", "-", "-f", "json", stdin=text.encode()).stdout == done.stdout
     header, *rows = text.splitlines()
     random.Random(1).shuffle(rows)
     (tmp_path / "e.csv").write_text("\n".join([header, *rows]) + "\n")
-    shuffled = json.loads(gml("profile", "e.csv").stdout)
+    shuffled = json.loads(gml("profile", "e.csv", "-f", "json").stdout)
     assert shuffled["columns"] == content["columns"]
-    lines = gml("profile", "d.csv", "-f", "text").stdout.decode().splitlines()
+    lines = gml("profile", "d.csv").stdout.decode().splitlines()
     assert [line.split()[0] for line in lines] == ["column", *table]
     assert "not in the schema: more than 255 different numbers (--bins 5)" in lines[2]
     # Each option named makes a column of the schema.
     options = ("--bins", "5", "--max-levels", "480")
-    again = json.loads(gml("profile", "d.csv", *options).stdout)["columns"]
+    again = json.loads(gml("profile", "d.csv", *options, "-f", "json").stdout)["columns"]
     assert "cuts" in again["income"]
     assert "cuts" in again["number"]
     assert len(again["day"]["levels"]) == 480
@@ -119,8 +119,8 @@ def test_weights_of_columns_without_levels(gml, tmp_path, table):
         for name, values in chosen.items()
     }
     (tmp_path / "d.csv").write_text(written(expanded))
-    weighted = json.loads(gml("profile", "w.csv", "--weights", "w").stdout)
-    plain = json.loads(gml("profile", "d.csv").stdout)
+    weighted = json.loads(gml("profile", "w.csv", "--weights", "w", "-f", "json").stdout)
+    plain = json.loads(gml("profile", "d.csv", "-f", "json").stdout)
     for key in ("missing", "rate", "distinct", "numbers"):
         assert {n: c.get(key) for n, c in weighted["columns"].items()} == {
             n: c.get(key) for n, c in plain["columns"].items()
@@ -130,17 +130,19 @@ def test_weights_of_columns_without_levels(gml, tmp_path, table):
 
 def test_names_that_are_empty_or_repeated(gml, tmp_path):
     (tmp_path / "d.csv").write_text("a,b,a,,\n1,x,2,,u\n1,y,3,,v\n")
-    content = json.loads(gml("profile", "d.csv").stdout)
+    content = json.loads(gml("profile", "d.csv", "-f", "json").stdout)
     assert list(content["columns"]) == ["b"]
     assert [(c["position"], c["name"], c["distinct"]) for c in content["others"]] == [
         (1, "a", 1), (3, "a", 2), (4, "", 0), (5, "", 2),
     ]  # fmt: skip
-    lines = gml("profile", "d.csv", "-f", "text").stdout.decode().splitlines()
+    lines = gml("profile", "d.csv").stdout.decode().splitlines()
     assert len(lines) == 6
     assert "its name occurs more than once; rename it in the header" in lines[1]
     assert "its name is empty; name it in the header" in lines[4]
-    assert json.loads(gml("profile", "d.csv", "-c", "a").stdout)["columns"] == {}
-    assert list(json.loads(gml("profile", "d.csv", "--exclude", 'a,""').stdout)["columns"]) == ["b"]
+    assert json.loads(gml("profile", "d.csv", "-c", "a", "-f", "json").stdout)["columns"] == {}
+    assert list(
+        json.loads(gml("profile", "d.csv", "--exclude", 'a,""', "-f", "json").stdout)["columns"]
+    ) == ["b"]
 
 
 def test_the_file_is_a_schema_still(gml, tmp_path, table):
@@ -167,7 +169,7 @@ def test_nested_columns_of_parquet(tmp_path):
 
 def test_blanks_are_seen(gml, tmp_path):
     (tmp_path / "d.csv").write_text("a\n1\n 1\n2\n")
-    done = gml("profile", "d.csv", "-f", "text")
+    done = gml("profile", "d.csv")
     assert b"' 1', 1, 2" in done.stdout
     assert b"column 'a' has ' 1' and '1'" in done.stderr
     assert b"' 1', 1, 2" in gml("profile", "d.csv", "-f", "markdown", "-q").stdout

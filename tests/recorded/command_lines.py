@@ -257,7 +257,7 @@ def _check() -> Iterator[str]:
 
 def _profile() -> Iterator[str]:
     yield f"gml profile {SURVEY} -o schema.json"
-    yield f"gml profile {SURVEY} -f text"
+    yield f"gml profile {SURVEY}"
     yield f"gml chowliu {SURVEY} --levels schema.json --missing drop -f json"
     yield "gml profile numbers.csv --bins 4 -f json"
 

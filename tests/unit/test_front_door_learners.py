@@ -424,8 +424,9 @@ def test_the_block_of_the_front_door(tmp_path, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GmlWarning)
         with pytest.raises(DataError, match="missing values: 'smoke' 4"):
-            gml.fit(df, result)
-        net = gml.fit(df, result, missing="drop")
+            gml.fit(df, result, missing="error")
+        net = gml.fit(df, result)
+        assert net.learning.missing == gml.fit(df, result, missing="drop").learning.missing
     answer = net.query("lung", {"xray": "yes", "age": 41})
     spelled = next(v for v in net.variables if v.name == "age").levels
     meant = [

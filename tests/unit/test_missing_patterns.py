@@ -194,7 +194,7 @@ def test_profiles_show_patterns_and_are_schemas_all_the_same(gml, tmp_path):
     table = tmp_path / "table.csv"
     air().assign(kind=["a", "b"] * 20).to_csv(table, index=False)
     numeric = ["--numeric", "Ozone,Solar,Wind,Temp"]
-    text = gml("profile", table, *numeric, "--missing-patterns", "-f", "text").stdout.decode()
+    text = gml("profile", table, *numeric, "--missing-patterns").stdout.decode()
     assert "Ozone, Solar" in text
     assert "nothing speaks against missing completely at random (Little's test: chi2" in text
     schema = tmp_path / "schema.json"
@@ -217,7 +217,7 @@ def test_a_number_of_one_value_takes_no_part():
 
 def report(gml, tmp_path, frame, *options):
     frame.to_csv(tmp_path / "table.csv", index=False)
-    run = gml("profile", tmp_path / "table.csv", *options, "--missing-patterns", "-f", "text")
+    run = gml("profile", tmp_path / "table.csv", *options, "--missing-patterns")
     assert run.returncode == 0
     return run.stdout.decode()
 
@@ -250,7 +250,7 @@ def test_what_a_test_was_made_of_is_named(gml, tmp_path):
     text = report(gml, tmp_path, frame)
     assert "taken as numbers in Little's test: 'n', 'm'\n" in text
     assert "left out of Little's test, but for its gaps: 'id' has 120 levels\n" in text
-    run = gml("profile", tmp_path / "table.csv", "--missing-patterns")
+    run = gml("profile", tmp_path / "table.csv", "--missing-patterns", "-f", "json")
     test = json.loads(run.stdout)["missing_patterns"]["mcar"]
     assert test["numbers"] == ["n", "m"] and test["left_out"] == {"id": "has 120 levels"}
 

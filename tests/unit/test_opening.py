@@ -14,8 +14,9 @@ from gml.data.discretize import Binning
 from gml.data.options import reading_options
 from gml.data.schema import Schema
 from gml.errors import CannotAnswer, DataError, GmlWarning, UsageError
-from gml.verbs.shared.data_input import declaring, open_data
+from gml.verbs.shared.data_input import open_data
 from gml.verbs.shared.declared_columns import DeclaredColumns
+from gml.verbs.shared.dialects import declaring
 from tests.toy_engine import as_list
 
 

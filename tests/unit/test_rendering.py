@@ -114,7 +114,7 @@ def test_without_the_renderer_there_is_one_line(picture, format, monkeypatch):
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     needs = rf"^{format.upper()} needs the extra draw: pip install 'gml\[draw\]'; SVG and HTML do"
-    with pytest.raises(UsageError, match=needs):
+    with pytest.raises(CannotAnswer, match=needs):
         picture.encoded(format)
     assert picture.encoded("svg")
     assert picture.encoded("html")

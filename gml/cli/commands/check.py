@@ -164,8 +164,8 @@ def command(
     likely than they were?). If nothing has changed, the chance of a false alarm in the whole run
     is at most --alpha, however many checks there are: p-values are adjusted together (Holm). No
     learned graph is quite true, so accept a model when it is fitted (gml fit-params --accept), or
-    with --write-baseline on the data that it was fitted on. Missing values are treated as they were
-    when it was fitted, unless --missing is given.
+    with --write-baseline on the data that it was fitted on. The table is read, and missing values
+    are treated, as when it was fitted, unless options say otherwise.
     """
     with out.reporting(lambda error: _rejected(data.paths, model_path, (alpha, alpha_per), error)):
         from gml.verbs.check import CheckReports, check

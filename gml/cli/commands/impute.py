@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,14 +11,13 @@ from gml.cli.shared.command import Command
 from gml.cli.shared.common_options import common_options, seed_option, threads_option
 from gml.cli.shared.data_options import row_reading_options
 from gml.cli.shared.numbers import WholeRange
-from gml.cli.shared.output import TableOutput
+from gml.cli.shared.output import RowOutput, TableOutput
 from gml.cli.shared.output_options import row_output
 from gml.cli.shared.parameter_types import OutputFile
 from gml.cli.shared.run import claim_input, plan_output
 from gml.errors import UsageError
 
 if TYPE_CHECKING:
-    from gml import ReadOptions
     from gml.verbs.shared.imputation_draws import FilledFiles
 
 _MOST_DRAWS = 10_000
@@ -80,7 +80,7 @@ def command(
     cells: str | None,
     missing: str,
     ignore_unknown: bool,
-    reading: ReadOptions,
+    reading: dict[str, Any],
     seed: int,
     threads: int | None,
     out: TableOutput,
@@ -88,11 +88,11 @@ def command(
     """Fill the missing values of DATA by MODEL, and write the table as CSV.
 
     Cells of columns that are nodes of MODEL are filled given all that their row has; everything
-    else stays as it is. A column that MODEL cut into intervals is filled with numbers, by what
-    MODEL keeps of those that it was fitted on. Values are taken to be missing at random: that is,
-    whether a value is missing depends only on values that are there. One filled table pretends to
-    know what it does not: for standard errors use --draws, and pool the results
-    (docs/imputation.md).
+    else stays as it is: other cells, delimiter, quotes, line ends, encoding. A column that MODEL
+    cut into intervals is filled with numbers, by what MODEL keeps of those that it was fitted on.
+    Values are taken to be missing at random: that is, whether a value is missing depends only on
+    values that are there. One filled table pretends to know what it does not: for standard errors
+    use --draws, and pool the results (docs/imputation.md).
 
     Rows are read and written block by block, except that --draws holds the columns of MODEL in
     memory to fit them.
@@ -108,7 +108,7 @@ def command(
         net,
         source,
         files,
-        lambda path, text: TableOutput(path, out.safe_csv).write(text),
+        _write,
         method=chosen,
         draws=draws,
         seed=seed,
@@ -118,6 +118,14 @@ def command(
         missing=missing,
         ignore_unknown=ignore_unknown,
     )
+
+
+def _write(path: str | None, text: Iterator[bytes]) -> None:
+    """Write a table, compressed as its name says; which delimiter it has was seen to."""
+    from gml.atomic import names_file
+    from gml.formats.row_files import compressed_rows
+
+    RowOutput(path).write(compressed_rows(path, text) if names_file(path) else text)
 
 
 def _files(

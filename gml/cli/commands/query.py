@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,7 +19,6 @@ from gml.errors import UsageError
 from gml.progress import reporter
 
 if TYPE_CHECKING:
-    from gml import ReadOptions
     from gml.formats.reports.predictions import AnyMetrics
 
 
@@ -102,7 +101,7 @@ def command(
     metrics: str | None,
     missing: str,
     ignore_unknown: bool,
-    reading: ReadOptions,
+    reading: dict[str, Any],
     out: AnswerOutput,
 ) -> None:
     """Ask MODEL for posterior probabilities, exactly.

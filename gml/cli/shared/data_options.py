@@ -13,7 +13,7 @@ from gml.cli.shared.common_options import threads_option
 from gml.cli.shared.numbers import Whole
 from gml.cli.shared.option_groups import DATA, under
 from gml.cli.shared.parameter_types import name_list_option
-from gml.cli.shared.run import claim_input, run_ledger, was_given
+from gml.cli.shared.run import claim_input, run_ledger, setting_of, was_given
 from gml.errors import UsageError
 
 if TYPE_CHECKING:
@@ -93,9 +93,10 @@ _MISSING = click.option(
     show_default=True,
     help="Treat missing values: refuse, drop rows, own level, or (tests) rows complete per table.",
 )
+_OR_EM = _MissingPolicy(["error", "drop", "level", "available", "em"])
 _MISSING_OR_EM = click.option(
     "--missing",
-    type=_MissingPolicy(["error", "drop", "level", "available", "em"]),
+    type=_OR_EM,
     default="error",
     show_default=True,
     help="Treat missing values: refuse, drop rows, own level, rows complete per table, or (em) fit "
@@ -123,7 +124,7 @@ _CUT = click.option(
 _LEVELS = click.option(
     "--levels",
     metavar="SCHEMA.json",
-    help="Take types, levels and cuts of columns from this file, as gml profile writes it.",
+    help="Take columns and how the table is read from this file, as gml profile -o writes it.",
 )
 _MAX_LEVELS = click.option(
     "--max-levels",
@@ -296,10 +297,18 @@ def field_data_options(function: Function) -> Function:
     return _data_options(function, [*options, _WEIGHTS_FRACTIONAL])
 
 
+_MISSING_DECLARED = click.option(
+    "--missing",
+    type=_OR_EM,
+    help="Have the schema say what becomes of missing values, which are only counted here.",
+)
+
+
 def profiling_data_options(function: Function) -> Function:
     """DATA and its options for a profile, which counts what is missing and makes no tables."""
-    left_out = (_MISSING, _MIN_COMPLETE, threads_option)
-    options = [option for option in _ROW_OPTIONS if option not in left_out]
+    instead = {_MISSING: _MISSING_DECLARED}
+    left_out = (_MIN_COMPLETE, threads_option)
+    options = [instead.get(option, option) for option in _ROW_OPTIONS if option not in left_out]
     return _data_options(function, [*options, _WEIGHTS_FRACTIONAL])
 
 
@@ -357,20 +366,13 @@ def row_reading_options(function: Function) -> Function:
     @_ENCODING
     @_NA
     @functools.wraps(function)
-    def wrapper(
-        *args: Any,
-        delimiter: str | None,
-        decimal: str,
-        encoding: str | None,
-        na: tuple[str, ...],
-        **kwargs: Any,
-    ) -> Any:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
         from gml import reading_options
 
-        reading = reading_options(
-            delimiter=delimiter, decimal=decimal, encoding=encoding, na=na or None
-        )
-        return function(*args, reading=reading, **kwargs)
+        raw = {name: kwargs.pop(name) for name in ("delimiter", "decimal", "encoding", "na")}
+        given = {name: value for name, value in raw.items() if was_given(name) and value != ()}
+        reading_options(**given)
+        return function(*args, reading=given, **kwargs)
 
     return wrapper  # type: ignore[return-value]
 
@@ -395,6 +397,12 @@ def _reading_request(path: str, given: dict[str, Any]) -> DataRequest:
         )
         if "levels" in given:
             given["levels"] = options.levels
+        from gml.verbs.shared.dialects import leaving_to_schema
+
+        # Columns that are named must be there, so that such a setting stays an option.
+        names = sorted(given.keys() - {"exclude"})
+        settings = {name: origin for name in names if (origin := setting_of(name)) is not None}
+        given = leaving_to_schema(given, options.levels, settings)
     return DataRequest(path, given, threads)  # type: ignore[arg-type]
 
 

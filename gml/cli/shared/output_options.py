@@ -173,9 +173,9 @@ def check_report_output(function: Function) -> Function:
 
 def profile_output(function: Function) -> Function:
     """-o and -f for profiles, injected as `out`."""
-    from gml.formats.suffixes import PROFILE_SUFFIXES
+    from gml.formats.suffixes import REPORT_SUFFIXES
 
-    return _output(function, ProfileOutput, PROFILE_SUFFIXES)
+    return _output(function, ProfileOutput, REPORT_SUFFIXES)
 
 
 def text_output(function: Function) -> Function:

@@ -21,6 +21,15 @@ def was_given(name: str) -> bool:
     )
 
 
+def setting_of(name: str) -> str | None:
+    """Where in a file of settings the value of an option comes from; None if it does not."""
+    context = click.get_current_context()
+    parameter = next((p for p in context.command.params if p.name == name), None)
+    settings = context.meta.get("gml.config")
+    found: str | None = None if settings is None else settings.origin(context, parameter)
+    return found
+
+
 def file_named(ctx: click.Context, word: str) -> str | None:
     """Return the first file that an argument names, by the word that the usage line has for it."""
     for parameter in ctx.command.params:

@@ -1,4 +1,4 @@
-"""The report of `gml profile`: a schema as JSON, or one row per column."""
+"""The report of `gml profile`: one row per column, or a schema as JSON."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ from collections import Counter as Multiset
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from gml.data.dialect import NAMES
 from gml.data.missing_patterns import McarTest, MissingPatterns
 from gml.data.profile import ColumnProfile, Profile
 from gml.data.schema import NUMERIC
 from gml.errors import Note, counted, listing, parameter, quote, with_flags
 from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.json_document import SCHEMA, document_text
-from gml.formats.reports.rows import as_csv, as_markdown, as_text
+from gml.formats.reports.rows import as_csv, as_jsonl, as_markdown, as_text
 
+# The tokens that mean missing are always there, below.
+_READING = tuple(name for name in NAMES if name != "na")
 _SHOWN = 8
 _SHOWN_PATTERNS = 20
 _SHOWN_QUANTILES = ("0.25", "0.5", "0.75")
@@ -34,6 +37,7 @@ def as_document(profile: Profile) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "rows": profile.rows,
+        **{name: profile.dialect[name] for name in _READING if name in profile.dialect},
         "columns": {column.name: _as_object(column) for column in named},
         **({"others": others} if others else {}),
         "na": list(profile.na),
@@ -224,6 +228,7 @@ def _as_csv(profile: Profile, *, safe_csv: bool = False) -> str:
 FORMATS: dict[str, Callable[..., str]] = {
     "json": _as_json,
     "text": lambda profile: _with_patterns(profile, as_text),
+    "jsonl": lambda profile: as_jsonl(_rows(profile)),
     "csv": _as_csv,
     "markdown": lambda profile: _with_patterns(profile, as_markdown, "\n"),
 }

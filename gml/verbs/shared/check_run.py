@@ -14,7 +14,8 @@ from typing import Any
 
 from gml.counts.counter import Counter
 from gml.data.dataset import Dataset
-from gml.data.options import ReadingKeywords, ReadOptions, given_keywords
+from gml.data.dialect import first_said
+from gml.data.options import ReadingKeywords, given_keywords, reading_options, schema_of
 from gml.errors import (
     CannotAnswer,
     DataError,
@@ -34,7 +35,7 @@ from gml.gate.families import CheckedModel
 from gml.gate.result import WITHOUT_BASELINE, CheckReport, Rejection
 from gml.gate.run import Examined, conclude, examine
 from gml.gate.settings import CheckSettings
-from gml.ledger import Ledger, RunPath, note_digest
+from gml.ledger import Ledger, RunPath, note_digest, wants_digest
 from gml.model.baseline import Baseline
 from gml.model.bayesnet import BayesNet
 from gml.model.conditional_models import Conditional
@@ -78,15 +79,33 @@ class CheckRun:
         name = place(name_of(model, "model"))
         return cls(net, name, settings, known or net.baseline or Baseline(), notes, digest)
 
-    def require_agreement(self, options: ReadOptions, reading: ReadingKeywords) -> None:
-        """Refuse reading options that contradict the model; a schema may add levels."""
+    def agreed(self, reading: ReadingKeywords) -> ReadingKeywords:
+        """Return the keywords of reading as the model says, where they say nothing else.
+
+        Those that contradict it are refused; a schema may add levels.
+        """
         source = "the model" if self.digest is None else self.model
         declared = DeclaredColumns.of(self.net.graph, source)
+        schema = declared.schema_beside(schema_of(reading.get("levels") or {}))
+        policy = {name: said for name, said in declared.dialect.items() if name == "missing"}
+        if "missing" in schema.dialect or reading.get("missing") is None:
+            # What a schema says stands there as a keyword, too (`answers_misspelling`).
+            reading = {**reading, "missing": None}
+        schema = replace(schema, dialect=first_said([policy, schema.dialect]))
+        reading = {**reading, "levels": schema}
+        options = reading_options(**reading)
         declared.require_agreement(options, given_keywords(reading), adds_levels=True)
+        return reading
 
-    def reading(self, data: str, options: ReadOptions, given: frozenset[str]) -> CheckedReading:
-        """How to read a delivery, which reports call `data`."""
-        return CheckedReading(self.net, self.model, data, options, given, self.settings.threads)
+    def reading(self, data: Data, name: str, reading: ReadingKeywords) -> CheckedReading:
+        """How to read a delivery, which reports call so; keywords are not for what was read."""
+        if isinstance(data, Dataset | Counter):
+            reading = {}
+        options = replace(reading_options(**reading), digest=wants_digest(data))
+        threads = self.settings.threads
+        options = replace(options, threads=threads)
+        given = frozenset(given_keywords(reading))
+        return CheckedReading(self.net, self.model, name, options, given, threads)
 
     def examined(self, data: Data, reader: CheckedReading, *, raises: bool) -> Delivery:
         """Read a delivery and ask everything about it; why that cannot be is raised or noted."""

@@ -33,7 +33,6 @@ from gml.data.options import (
 from gml.data.problems import is_number_column
 from gml.data.reading import read_dataset
 from gml.data.rejections import about
-from gml.data.schema import NUMERIC, with_levels
 from gml.errors import (
     CannotAnswer,
     DataError,
@@ -51,6 +50,7 @@ from gml.ledger import wants_digest
 from gml.progress import reporter
 from gml.verbs.shared.chosen_methods import score_of_numbers, test_of_numbers
 from gml.verbs.shared.declared_columns import DeclaredColumns
+from gml.verbs.shared.dialects import declaring
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -169,25 +169,6 @@ def require_whole_rows(unit: float) -> None:
             f"{parameter('weights_fractional')} is for scores and for fitting; tests, trees, "
             "samples and checks need whole rows"
         )
-
-
-def declaring(reading: ReadingKeywords, declared: DeclaredColumns) -> ReadingKeywords:
-    """Return the keywords, if they agree with what is declared, and with the levels declared."""
-    options = reading_options(**reading)
-    declared.require_agreement(options, given_keywords(reading))
-    # A way to cut that agrees is the declared one, whatever these rows would make of it.
-    cut = {name: how for name, how in options.cut.items() if name not in declared.levels}
-    schema = options.levels
-    schema = replace(
-        schema,
-        cuts={name: at for name, at in schema.cuts.items() if name not in declared.levels},
-        kinds={
-            **{name: kind for name, kind in schema.kinds.items() if name not in declared.levels},
-            **dict.fromkeys(declared.numeric, NUMERIC),
-        },
-    )
-    levels = with_levels(schema, declared.levels)
-    return {**reading, "levels": levels, "cut": cut or None}
 
 
 def is_path(data: object) -> TypeGuard[str | os.PathLike[str]]:

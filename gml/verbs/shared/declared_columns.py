@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from gml.data.dialect import Dialect, first_said, parse_dialect
 from gml.data.discretize import Binning, cuts_of_levels, interval_levels, parse_binning
 from gml.data.levels import NA_LEVEL
 from gml.data.options import ReadOptions
-from gml.data.schema import NUMERIC
+from gml.data.schema import NUMERIC, Schema
 from gml.errors import UsageError, counted, listing, parameter, quote
 from gml.graph.graph import Graph
 from gml.kernel.number import number_of
@@ -38,11 +39,32 @@ class DeclaredColumns:
     """The options of reading that the graph was learned with, where its file records them."""
     sources: Mapping[str, str] = field(default_factory=dict)
     """Who declares a column, if there are several."""
+    dialect: Dialect = field(default_factory=dict)
+    """How the table was read that the graph was learned from."""
+    nodes: Collection[str] = ()
+    """All columns that it is about."""
 
     @classmethod
     def of(cls, graph: Graph, source: str) -> DeclaredColumns:
         """Return what a graph declares, or the graph of a model."""
-        return cls(source, graph.levels, graph.numeric, graph.learning.options)
+        learning = graph.learning
+        how = parse_dialect(learning.reading, source)
+        return cls(
+            source, graph.levels, graph.numeric, learning.options, dialect=how, nodes=graph.names
+        )
+
+    def schema_beside(self, schema: Schema) -> Schema:
+        """Return a schema that says how to read a table as the graph does, and else as it does.
+
+        What becomes of missing values depends on what is done with them.
+        """
+        own = {name: said for name, said in self.dialect.items() if name != "missing"}
+        dialect = first_said([own, schema.dialect])
+        if "exclude" in dialect:
+            said = dialect["exclude"]
+            left = tuple(name for name in said.value if name not in self.nodes)
+            dialect["exclude"] = said._replace(value=left)
+        return replace(schema, dialect=dialect)
 
     def source_of(self, name: str) -> str:
         """Who declares a column."""

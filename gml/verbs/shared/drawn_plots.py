@@ -15,8 +15,9 @@ from gml.pictures.picture import Picture
 from gml.pictures.themes import Theme
 from gml.progress import reporter
 from gml.verbs.shared.data_input import is_data, is_path, is_read, open_data
+from gml.verbs.shared.dialects import with_policy
 from gml.verbs.shared.drawn_graph import READABLE_NODES, graph_to_draw, refuse_picture
-from gml.verbs.shared.graph_input import GivenGraph, declared_columns
+from gml.verbs.shared.graph_input import GivenGraph, common_dialect, declared_columns
 
 if TYPE_CHECKING:
     from gml.model.bayesnet import BayesNet
@@ -92,6 +93,8 @@ def counter_for(given: GivenGraph, data: Any, how: Mapping[str, Any]) -> Counter
     is_gaussian = len(numbers) == len(given.graph.names)
     if numbers and not is_gaussian and is_read(data):
         how = {**how, "numeric": [*names_of("numeric", how.get("numeric") or ()), *numbers]}
+    if is_read(data):
+        how = with_policy({**how}, common_dialect([given]), ("drop", "level"))
     return open_data(
         data,
         used=given.columns(),

@@ -11,7 +11,7 @@ from gml.graph.provenance import Provenance
 from gml.model.baseline import Baseline
 from gml.model.training import Repeats
 from gml.progress import reporter
-from gml.verbs.shared.recording import with_kinds
+from gml.verbs.shared.recording import recorded, with_kinds
 
 if TYPE_CHECKING:
     from gml.model.bayesnet import BayesNet
@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
 def fitted_by(command: str, counter: Counter, asked: Mapping[str, Any]) -> Provenance:
     """Say where a model comes from, and what a later check needs to know of missing values."""
+    # The policy has an entry of its own.
+    options = recorded(asked, counter, policy=False)
     learning = Provenance.of(
-        command, options=asked, rows=rows_counted(counter), data=counter.digest
+        command, options=options, rows=rows_counted(counter), data=counter.digest
     )
     learning = with_kinds(learning, counter)
     treated = counter.missing_treatment

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from gml.data.columns import Choice
+from gml.data.dialect import Dialect, Said, parse_dialect
 from gml.data.text_file import read_text
 from gml.errors import (
     DataError,
@@ -264,4 +265,22 @@ def declared_columns(graphs: Sequence[GivenGraph]) -> DeclaredColumns:
     recorded = [given.graph.learning.options for given in graphs]
     options = recorded[0] if recorded and all(one == recorded[0] for one in recorded) else {}
     source = graphs[0].name if len(graphs) == 1 else "the graphs"
-    return DeclaredColumns(source, levels, options=options, sources=sources)
+    return DeclaredColumns(
+        source,
+        levels,
+        options=options,
+        sources=sources,
+        dialect=common_dialect(graphs),
+        nodes=frozenset(name for given in graphs for name in given.graph.names),
+    )
+
+
+def common_dialect(graphs: Sequence[GivenGraph]) -> Dialect:
+    """How the tables were read that graphs were learned from, as far as none contradicts."""
+    found: dict[str, Said] = {}
+    contradicted = set()
+    for given in graphs:
+        for name, said in parse_dialect(given.graph.learning.reading, given.name).items():
+            if found.setdefault(name, said).value != said.value:
+                contradicted.add(name)
+    return {name: said for name, said in found.items() if name not in contradicted}

@@ -13,8 +13,9 @@ from gml.data.discretize import cuts_of_levels
 from gml.data.options import ReadingKeywords, Undeclared, reading_options
 from gml.data.schema import with_kinds
 from gml.errors import UsageError, parameter, place
-from gml.verbs.shared.data_input import Data, declaring, name_of, open_data
+from gml.verbs.shared.data_input import Data, name_of, open_data
 from gml.verbs.shared.declared_columns import DeclaredColumns
+from gml.verbs.shared.dialects import declaring
 from gml.verbs.shared.graph_input import GivenGraph
 
 Splits = Callable[[], Sequence[tuple[Dataset | Counter, Dataset | Counter]]]

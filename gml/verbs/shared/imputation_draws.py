@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from gml.atomic import names_file
 from gml.data.dataset import Dataset
-from gml.data.options import ReadOptions
 from gml.errors import UsageError, parameter, require_whole
 from gml.model.bayesnet import BayesNet
 from gml.model.em.parameter_draws import parameter_draws
 from gml.model.imputation import METHODS
+from gml.model.predict import options_as_learned
 from gml.verbs.shared.imputed_rows import csv_of_imputed, incomplete_rows, listing_cells
 
 
@@ -80,28 +81,31 @@ def fill_files(
     method: str,
     draws: int | None,
     seed: int,
-    reading: ReadOptions,
+    reading: Mapping[str, Any],
     threads: int | None = None,
     safe_csv: bool = False,
     **how: Any,
 ) -> None:
     """Fill the holes of a file once, or once per draw; `write` takes each table as CSV text.
 
+    `reading` are keywords of reading; what they do not say is as for the rows of the model.
     `how` are `missing` and `ignore_unknown`.
     """
-    rows = None if draws is None else incomplete_rows(net, data, reading=reading, **how)
+    options = options_as_learned(net.learning, **reading)
+    rows = None if draws is None else incomplete_rows(net, data, reading=options, **how)
     drawn = each_draw(net, rows, draws, seed=seed, threads=threads)
     for own, to in zip(drawn, files, strict=True):
-        with listing_cells(to.cells, safe_csv=safe_csv, decimal=reading.decimal) as listed:
+        with listing_cells(to.cells, safe_csv=safe_csv, decimal=options.decimal) as listed:
             text = csv_of_imputed(
                 own.net,
                 data,
                 method=method,
                 seed=own.seed,
-                reading=reading,
+                reading=options,
                 safe_csv=safe_csv,
                 listed=listed,
                 numbers_of=net,
+                output=to.table if names_file(to.table) else None,
                 **how,
             )
             write(to.table, text)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+import re
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -13,10 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.atomic import whole_file
+from gml.data.appended_column import Record, encoded
 from gml.data.dataset import Dataset, code_type
 from gml.data.options import ReadOptions
+from gml.data.parquet import is_parquet
 from gml.data.records import Records, open_records
 from gml.errors import DataError, agreeing, counted, listing, place
+from gml.formats.row_files import delimiter_for
 from gml.ledger import wants_digest
 from gml.model.bayesnet import BayesNet
 from gml.model.evidence import circumstances
@@ -91,20 +96,58 @@ def csv_of_imputed(
     listed: Callable[[FilledCell], None] | None = None,
     numbers_of: BayesNet | None = None,
     max_memory: int | None = None,
+    output: str | os.PathLike[str] | None = None,
 ) -> Iterator[bytes]:
-    """Yield CSV text: the file with the missing cells of nodes filled, block by block.
+    """Yield the text of a file with the missing cells of nodes filled, block by block.
 
-    Every cell that is filled goes to `listed`, if that is given. `numbers_of` is the model that
-    knows the numbers of columns that were cut, if `net` does not.
+    All else is as in the file, to the byte: delimiter, quotes, line ends, byte order mark, encoding
+    and decimal mark. What is to be safe for spreadsheets is written anew, and so is what goes to an
+    `output` that implies another delimiter. Every cell that is filled goes to `listed`, if that is
+    given. `numbers_of` is the model that knows the numbers of columns that were cut, if `net` does
+    not.
     """
     reading = reading or ReadOptions()
+    pieces = _filled_text(
+        net,
+        data,
+        method,
+        seed,
+        missing,
+        ignore_unknown,
+        reading,
+        safe_csv,
+        listed,
+        numbers_of or net,
+        max_memory,
+        output,
+    )
+    is_text = str(data) == "-" or not is_parquet(data)
+    yield from encoded(pieces, reading.encoding if is_text else None)
+
+
+def _filled_text(
+    net: BayesNet,
+    data: str | os.PathLike[str],
+    method: str,
+    seed: int,
+    missing: str,
+    ignore_unknown: bool,
+    reading: ReadOptions,
+    safe_csv: bool,
+    listed: Callable[[FilledCell], None] | None,
+    numbers_of: BayesNet,
+    max_memory: int | None,
+    output: str | os.PathLike[str] | None,
+) -> Iterator[bytes]:
     impossible, n_filled, filled_rows, done = 0, 0, 0, 0
-    with open_records(data, reading, digest=wants_digest(data)) as records:
+    digest = wants_digest(data)
+    with open_records(data, reading, digest=digest, with_texts=True) as records:
         rows = _evidence(net, records, reading, missing, ignore_unknown)
         fill = Imputer(net, rows.names, method=method, seed=seed, max_memory=max_memory)
-        cut = CutColumns(numbers_of or net, rows.names, seed=seed if method == "draw" else None)
+        cut = CutColumns(numbers_of, rows.names, seed=seed if method == "draw" else None)
         left = _MissingElsewhere(records.names, rows.at, na_tokens(reading))
-        text = csv_line(list(records.names), safe_csv)
+        written = _AsInFile(records, reading.delimiter, output, safe_csv)
+        text = written.header()
         for block, values in evidence_blocks(records, rows, reading):
             evidence = with_holes(values)
             found = fill.fill(evidence, first_row=done)
@@ -113,24 +156,82 @@ def csv_of_imputed(
             left.count(lines)
             for k in cut.positions:
                 cut.see(k, (fields[rows.at[k]] for fields in lines))
-            in_rows = set()
+            changed: dict[int, dict[int, str]] = {}
             numbers = cut.numbers(evidence, found.values, done)
             for cell, i, k in filled_cells(fill, evidence, found, numbers):
-                lines[i][rows.at[k]] = cell.text(reading.decimal)
+                changed.setdefault(i, {})[rows.at[k]] = cell.text(reading.decimal)
                 n_filled += 1
-                in_rows.add(i)
                 if listed is not None:
                     listed(cell._replace(row=done + i + 1))
-            filled_rows += len(in_rows)
+            filled_rows += len(changed)
             done += len(block)
-            yield text + b"".join(csv_line(fields, safe_csv) for fields in lines)
-            text = b""
-        yield text
+            nothing: dict[int, str] = {}
+            text += "".join(
+                written.record(fields, changed.get(i, nothing)) for i, fields in enumerate(lines)
+            )
+            yield text.encode()
+            text = ""
+        yield text.encode()
         rows.warn()
     cut.warn()
     warn_of_unfilled(impossible, place(data))
     in_all = counted(done, "row") if filled_rows == done else f"{filled_rows} of {done} rows"
     reporter().tell(f"{counted(n_filled, 'cell')} filled in {in_all}{left.said()}")
+
+
+class _AsInFile:
+    """Records as they stand in a file, but for some cells."""
+
+    def __init__(
+        self,
+        records: Records,
+        delimiter: str | None,
+        output: str | os.PathLike[str] | None,
+        safe_csv: bool,
+    ) -> None:
+        self._records = records
+        own = records.delimiter
+        wanted = delimiter_for(delimiter if own else None, own or ",", output)
+        self._writer = Record(wanted, safe_csv)
+        self._texts = None if safe_csv or own != wanted else records.texts
+        self._cells = re.compile(f'(?:"(?:[^"]|"")*+")?[^{re.escape(wanted)}]*+')
+
+    def header(self) -> str:
+        """The names of the columns."""
+        if self._texts is None:
+            return self._anew(self._records.names)
+        return self._records.header
+
+    def record(self, fields: Sequence[str], changed: Mapping[int, str]) -> str:
+        """The next record, whose cells the file has as `fields`."""
+        if self._texts is None:
+            (self._records.texts or deque()).clear()
+            return self._anew([changed.get(at, field) for at, field in enumerate(fields)])
+        text = self._texts.popleft()
+        if not changed:
+            return text
+        record = text.rstrip("\r\n")
+        cells = self._split(record, len(fields))
+        for at, value in changed.items():
+            cells[at] = self._writer.text([value])
+        return str(self._records.delimiter).join(cells) + text[len(record) :]
+
+    def _split(self, record: str, width: int) -> list[str]:
+        """The cells of a record with their quotes."""
+        delimiter = str(self._records.delimiter)
+        if '"' not in record:
+            return record.split(delimiter)
+        cells: list[str] = []
+        at = 0
+        while len(cells) < width:
+            found = self._cells.match(record, at)
+            assert found is not None
+            cells.append(found[0])
+            at = found.end() + 1
+        return cells
+
+    def _anew(self, fields: Sequence[str]) -> str:
+        return self._writer.text(fields) + "\n"
 
 
 class _MissingElsewhere:

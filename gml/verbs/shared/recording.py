@@ -79,6 +79,24 @@ def with_kinds(learning: Provenance, counter: Counter) -> Provenance:
     return learning.also(kinds={"numeric": by_rule}) if by_rule else learning
 
 
+def recorded(
+    asked: Mapping[str, Any] | None, counter: Counter, *, policy: bool = True
+) -> dict[str, Any]:
+    """Return the options to record: those asked for, and how the data were read in the end.
+
+    A schema or a graph may have said so. An encoding stays only where it was needed, and what
+    became of missing values, the `policy`, is taken from the data unless that is said elsewhere.
+    """
+    found, treated = dict(asked or {}), counter.missing_treatment
+    dialect = (treated and treated.dialect) or {}
+    if "encoding" not in dialect:
+        found.pop("encoding", None)
+    known = dict(dialect)
+    if policy and treated is not None and treated.policy != "error":
+        known["missing"] = treated.policy
+    return dict(sorted({**known, **found}.items()))
+
+
 def learned_by(
     command: str,
     counter: Counter,
@@ -91,7 +109,7 @@ def learned_by(
     """Say how a graph is learned from data with some settings."""
     learning = Provenance.of(
         command,
-        options=asked or {},
+        options=recorded(asked, counter),
         settings=settings,
         rows=counter.n if rows is None else rows,
         data=counter.digest,

@@ -6,6 +6,7 @@ import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 import numpy as np
@@ -16,13 +17,14 @@ from gml.data.options import ReadOptions
 from gml.data.records import Records, open_records
 from gml.errors import UsageError, kind_of, listing, parameter, place, quote
 from gml.formats.reports.predictions import AnyMetrics
+from gml.graph.provenance import Provenance
 from gml.ledger import wants_digest
 from gml.model.bayesnet import BayesNet
 from gml.model.conditional.field import ConditionalField
 from gml.model.conditional.row_inference import FieldRowInference, all_targets
 from gml.model.decoded_metrics import DecodedMetrics, DecodedTally
 from gml.model.evidence import circumstances
-from gml.model.predict import answers_about, warn_of_impossible
+from gml.model.predict import answers_about, options_as_learned, warn_of_impossible
 from gml.model.prediction_metrics import Metrics, Tally, TrueValues
 from gml.model.query import Names, names_of
 from gml.model.row_answers import Decoded, Predictions, RowAnswers
@@ -137,24 +139,24 @@ def answers_of_rows(
     *,
     missing: str,
     ignore_unknown: bool,
-    reading: ReadOptions | None,
+    reading: Mapping[str, Any],
 ) -> RowAnswers:
-    """Return the answers for rows; `reading` is that of a file, None if nothing is said of it."""
+    """Return the answers for rows; `reading` are keywords of reading a file."""
     how: dict[str, Any] = {"missing": missing, "ignore_unknown": ignore_unknown}
-    if not is_path(batch) and reading is not None:
+    if not is_path(batch) and reading:
         raise UsageError(
             f"{parameter('batch')} is {kind_of(batch)}; keywords of reading are for a file"
         )
+    options = options_as_learned(_learning_of(asked), **reading)
     if isinstance(asked, ChainRowInference):
-        return asked.about(batch, reading=reading, **how)
+        return asked.about(batch, reading=options, **how)
     if not is_path(batch):
         return answers_about(asked, batch, "batch", **how)
-    reading = reading or ReadOptions()
-    with open_records(batch, reading) as records:
-        rows = _row_evidence(asked, records, reading, **how)
-        truth = _truth_in(asked, records, reading, missing)
+    with open_records(batch, options) as records:
+        rows = _row_evidence(asked, records, options, **how)
+        truth = _truth_in(asked, records, options, missing)
         blocks, true_blocks = [], []
-        for block, values in evidence_blocks(records, rows, reading):
+        for block, values in evidence_blocks(records, rows, options):
             blocks.append(values)
             if truth is not None:
                 true_blocks.append(truth.values(block))
@@ -167,20 +169,27 @@ def answers_of_rows(
     return truth.beside(answers)
 
 
+def _learning_of(asked: RowInference | ChainRowInference) -> Provenance:
+    if isinstance(asked, ChainRowInference):
+        return asked.field.learning
+    return asked.given.net.learning
+
+
 def csv_of_rows(
     asked: RowInference | ChainRowInference,
     batch: str | os.PathLike[str],
     *,
     missing: str = "unobserved",
     ignore_unknown: bool = False,
-    reading: ReadOptions | None = None,
+    reading: Mapping[str, Any] = MappingProxyType({}),
     safe_csv: bool = False,
     judge: Callable[[AnyMetrics], None] | None = None,
     needs_truth: bool = False,
 ) -> Iterator[bytes]:
     """Yield CSV text: the columns of a file of evidence, followed by an answer for each row.
 
-    With `safe_csv`, texts that a spreadsheet would run as formulas have an apostrophe before them.
+    `reading` are keywords of reading; what they do not say is as for the rows of the model. With
+    `safe_csv`, texts that a spreadsheet would run as formulas have an apostrophe before them.
     Once all rows are done, `judge` is called with how good predictions are, if the file has the
     column that is predicted; one that `needs_truth` must have it.
 
@@ -194,28 +203,28 @@ def csv_of_rows(
     >>> next(text).decode().splitlines()[0]
     'asia,tub,smoke,lung,bronc,either,xray,dysp,lung_predicted,lung_probability'
     """
-    reading = reading or ReadOptions()
+    options = options_as_learned(_learning_of(asked), **reading)
     if isinstance(asked, ChainRowInference):
         yield from csv_of_sequences(
             asked,
             batch,
             missing=missing,
             ignore_unknown=ignore_unknown,
-            reading=reading,
+            reading=options,
             safe_csv=safe_csv,
             judge=judge,
             needs_truth=needs_truth,
         )
         return
     impossible = 0
-    with open_records(batch, reading, digest=wants_digest(batch)) as records:
+    with open_records(batch, options, digest=wants_digest(batch)) as records:
         rows = _row_evidence(
-            asked, records, reading, missing=missing, ignore_unknown=ignore_unknown
+            asked, records, options, missing=missing, ignore_unknown=ignore_unknown
         )
         taken = [name for name in asked.columns if name in records.names]
         if taken:
             raise UsageError(f"there is a column {quote(taken[0])} already")
-        truth = _truth_in(asked, records, reading, missing)
+        truth = _truth_in(asked, records, options, missing)
         if truth is None and needs_truth:
             absent = next(name for name in asked.targets if name not in records.names)
             raise UsageError(
@@ -224,7 +233,7 @@ def csv_of_rows(
             )
         # The header waits for the first answers: what fails at once has written nothing.
         text = csv_line([*records.names, *asked.columns], safe_csv)
-        for block, values in evidence_blocks(records, rows, reading):
+        for block, values in evidence_blocks(records, rows, options):
             answers = asked.of(rows.names, values)
             impossible += int(np.count_nonzero(~answers.possible))
             if truth is not None:

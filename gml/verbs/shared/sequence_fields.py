@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from gml.counts.counter import Counter
+from gml.counts.memory import MemoryCounter
 from gml.data.dataset import Dataset
 from gml.data.options import ReadingKeywords, ReadOptions
 from gml.data.sequences import SequenceRows, read_sequences, sequences_of
@@ -19,6 +20,7 @@ from gml.model.sequences.estimation import estimate_chain
 from gml.progress import Deadline, reporter
 from gml.verbs.shared.data_input import Data, options_for
 from gml.verbs.shared.holdout_input import naming_holdout
+from gml.verbs.shared.recording import recorded
 from gml.verbs.shared.weights_as_inputs import warn_of_weights_as_inputs
 
 WINDOW = 1
@@ -64,7 +66,12 @@ def train_field(
         **how,
     )
     assert field.summary is not None
-    learning = Provenance.of("crf", options=asked, rows=rows.n_rows, data=rows.inputs.digest)
+    learning = Provenance.of(
+        "crf",
+        options=recorded(asked, MemoryCounter(rows.inputs), policy=False),
+        rows=rows.n_rows,
+        data=rows.inputs.digest,
+    )
     if not complete:
         learning = learning.also(complete=False)
         reporter().warn(f"stopped by {parameter('max_seconds')}: this is the model so far")

@@ -21,6 +21,7 @@ from gml.data.reading import default_delimiter, read_dataset, read_source
 from gml.data.records import records_after
 from gml.data.rereading import Reopen, rereadable
 from gml.errors import DataError, UsageError, parameter, place, quote
+from gml.formats.row_files import delimiter_for
 from gml.model.entropy.constraints import Constraints
 from gml.model.raking.result import Raking
 from gml.path_kinds import is_folder
@@ -76,7 +77,7 @@ def raked_rows(
             raking = _raked_parquet(path, table, wanted, options, within, used)
             yield (
                 raking,
-                _of_parquet(table, raking, weight_name, _delimiter(None, ",", output), safe_csv),
+                _of_parquet(table, raking, weight_name, delimiter_for(None, ",", output), safe_csv),
             )
         return
     if is_folder(path):
@@ -107,14 +108,6 @@ def _with_room_for(name: str, used: Choice) -> Choice:
         return used(known)
 
     return pick
-
-
-def _delimiter(given: str | None, own: str, output: str | os.PathLike[str] | None) -> str:
-    """The delimiter of the text: that of the file, unless the name of the output says otherwise."""
-    if output is None:
-        return given or own
-    implied = default_delimiter(output)
-    return implied if implied == "\t" else given or implied
 
 
 class _ShortestText(dict[float, str | None]):
@@ -167,7 +160,7 @@ def _of_text(
     """Yield the rows of a text file: their own bytes, unless another delimiter is asked for."""
     texts = _Texts(raking.weights, options.decimal, place(path))
     own = options.delimiter or default_delimiter(path)
-    wanted = _delimiter(options.delimiter, own, output)
+    wanted = delimiter_for(options.delimiter, own, output)
     with reopen(False) as source:
         if options.encoding is not None:
             source.transcode(options.encoding)
