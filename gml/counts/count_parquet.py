@@ -1,8 +1,12 @@
 """Count files as Parquet: written, and read with all that they say about themselves checked.
 
-There is one row per non-empty cell: `set` (which of the sets), `codes` (the levels of its columns,
-by position) and `count`. The metadata key `gml/1` holds, as JSON, the columns with their levels,
-the sets, the number of rows and the options of counting. The columns of a set are in the order of
+There is one row per non-empty cell: `set` (which of the sets), `codes` (the levels of its columns
+of labels, by position) and `count`. Where columns hold numbers, there are also `sums`, those of the
+numbers of the set and then of products of two of them, as integers in two's complement, the highest
+byte first, and `low` and `high`, the least and the greatest number, unless these are left out. The
+metadata key `gml/1` holds, as JSON, the columns with their levels,
+the sets, the number of rows and the options of counting, and `powers`: the sums of numbers of a set
+are in units of these powers of 2. The columns of a set are in the order of
 their names, sets are ordered by size and then by names, cells by their codes: the same tables make
 the same bytes.
 """
@@ -13,20 +17,23 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gml import __version__
+from gml.counts.cell_sums import NO_POWER, CellSums, n_sums, place_of_product
 from gml.counts.countfile import (
     CUT,
     DECLARED,
     FROM_DATA,
     MOST_ROWS,
+    RULE,
     CountedColumn,
     CountFile,
     CountOptions,
@@ -37,14 +44,19 @@ from gml.data.levels import NA_LEVEL
 from gml.data.options import MISSING_POLICIES
 from gml.data.parquet import COUNT_FILE_KEY, is_parquet
 from gml.data.parquet_file import StoredFile
+from gml.data.schema import KINDS, NOMINAL, NUMERIC
 from gml.data.source import open_source
 from gml.errors import DataError, listing, quote
 from gml.ledger import note_digest, wants_digest
 from gml.resources import budget_in_force, lacking_extra, require_memory, require_space_for_arrow
 
 _ROW_GROUP = 1 << 18
+_OF_NUMBERS = {"sums": "binary", "low": "float64", "high": "float64"}
 # The most bytes that reading takes, including the arrays that stay; measured.
-_BYTES_PER_ROW, _BYTES_PER_CODE = 60, 18
+_BYTES_PER_ROW = 60
+_BYTES_PER_VALUE = {"codes": 18, "sums": 300, "low": 60, "high": 60}
+# The square of the largest double over 2^53 rows, in units of the square of the least.
+_MOST_BYTES = 540
 
 
 def write_counts(counts: CountFile, path: str | os.PathLike[str]) -> None:
@@ -84,9 +96,13 @@ def encode_counts(counts: CountFile) -> bytes:
         pa.field("codes", pa.list_(pa.field("element", pa.uint16(), nullable=False)), False),
         pa.field("count", pa.int64(), nullable=False),
     ]
+    more = _sums_by_cell(counts)
+    for name, (kind, _) in more.items():
+        element = pa.field("element", getattr(pa, kind)(), nullable=False)
+        fields.append(pa.field(name, pa.list_(element), False))
     schema = pa.schema(fields, metadata={COUNT_FILE_KEY: about.encode("utf-8")})
     set_of_cell = np.repeat(np.arange(len(counts.sets), dtype=np.int32), np.diff(counts.starts))
-    widths = np.array([len(members) for members in counts.sets], dtype=np.int64)
+    widths = np.array([len(axes) for axes in counts.axes], dtype=np.int64)
     ends = np.concatenate([[0], np.cumsum(widths[set_of_cell])])
     sink = io.BytesIO()
     with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
@@ -102,9 +118,33 @@ def encode_counts(counts: CountFile) -> bytes:
                 pa.array(set_of_cell[start:stop]),
                 lists,
                 pa.array(counts.counts[start:stop]),
+                *(
+                    pa.array(cells[start:stop], type=schema.field(name).type)
+                    for name, (_, cells) in more.items()
+                ),
             ]
             writer.write_batch(pa.record_batch(columns, schema=schema))
     return sink.getvalue()
+
+
+def _sums_by_cell(counts: CountFile) -> dict[str, tuple[str, list[list[Any]]]]:
+    """What is stored of numbers: for each column of the file, the type and a list per cell."""
+    if not counts.sums:
+        return {}
+    sums: list[list[bytes]] = [[] for _ in counts.counts]
+    low: list[list[float]] = [[] for _ in counts.counts]
+    high: list[list[float]] = [[] for _ in counts.counts]
+    for k, of_set in counts.sums.items():
+        for cell, values in enumerate(of_set.sums.tolist(), start=int(counts.starts[k])):
+            sums[cell] = [
+                value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True) for value in values
+            ]
+        cells = slice(int(counts.starts[k]), int(counts.starts[k + 1]))
+        low[cells], high[cells] = of_set.low.tolist(), of_set.high.tolist()
+    found: dict[str, tuple[str, list[list[Any]]]] = {"sums": ("binary", sums)}
+    if all(of_set.has_extremes for of_set in counts.sums.values()):
+        found |= {"low": ("float64", low), "high": ("float64", high)}
+    return found
 
 
 def _description(counts: CountFile) -> dict[str, Any]:
@@ -118,7 +158,14 @@ def _description(counts: CountFile) -> dict[str, Any]:
         "sets": [list(counts.names_of(k)) for k in range(len(counts.sets))],
         "options": asdict(counts.options),
         "data": list(counts.data),
+        **(
+            {"powers": [_powers(counts, k) for k in range(len(counts.sets))]} if counts.sums else {}
+        ),
     }
+
+
+def _powers(counts: CountFile, k: int) -> list[int]:
+    return list(counts.sums[k].powers) if k in counts.sums else []
 
 
 def read_counts(path: str | os.PathLike[str], *, max_memory: int | None = None) -> CountFile:
@@ -159,6 +206,7 @@ def read_counts(path: str | os.PathLike[str], *, max_memory: int | None = None) 
             raise DataError(f"{where}: not a count file; gml count makes one")
         types = {field.name: field.type for field in file.schema_arrow}
         codes = types.pop("codes", None)
+        lists = {name: types.pop(name, None) for name in _OF_NUMBERS}
         # Whether a list may hold nulls is part of its type, but does not matter here.
         is_list = codes is not None and pa.types.is_list(codes)
         if (
@@ -167,8 +215,15 @@ def read_counts(path: str | os.PathLike[str], *, max_memory: int | None = None) 
             or codes.value_type != pa.uint16()
         ):
             raise _Damaged("the columns are not set, codes and count")
+        there = [name for name, kind in lists.items() if kind is not None]
+        if there not in ([], ["sums"], list(_OF_NUMBERS)) or not all(
+            pa.types.is_list(lists[name])
+            and lists[name].value_type == getattr(pa, _OF_NUMBERS[name])()
+            for name in there
+        ):
+            raise _Damaged("the columns of numbers are not sums, low and high")
         require_memory(_bytes_to_read(stored), budget, f"{where}: the tables")
-        table = file.read(columns=["set", "codes", "count"], use_threads=False)
+        table = file.read(columns=["set", "codes", "count", *there], use_threads=False)
         if wants_digest(path):
             digest = hashlib.sha256()
             stored.hash_into(digest)
@@ -187,7 +242,8 @@ def _bytes_to_read(stored: StoredFile) -> int:
         values[name] = sum(chunk.values for chunk in chunks)
         n_bytes += 2 * max((chunk.largest_page for chunk in chunks), default=0)
     n_rows: int = max(values.pop("set"), values.pop("count"), stored.metadata().num_rows)
-    return n_bytes + _BYTES_PER_ROW * n_rows + _BYTES_PER_CODE * sum(values.values())
+    of_lists = sum(_BYTES_PER_VALUE[name.split(".")[0]] * n for name, n in values.items())
+    return n_bytes + _BYTES_PER_ROW * n_rows + of_lists
 
 
 class _Damaged(Exception):
@@ -220,13 +276,16 @@ def _parse_description(
     for column in _typed(about, "columns", list):
         name, source, na = _text(column["name"]), _text(column["source"]), column["na"]
         levels = tuple(map(_text, _typed(column, "levels", list)))
+        kind, settled = column.get("type", NOMINAL), column.get("settled", DECLARED)
+        if kind not in KINDS or settled not in (DECLARED, RULE) or (kind == NUMERIC and levels):
+            raise _Damaged(f"the kind of {quote(name)}")
         if len(set(levels)) != len(levels) or len(levels) > MAX_LEVELS:
             raise _Damaged(f"the levels of {quote(name)}")
         if source not in (FROM_DATA, DECLARED, CUT) or not isinstance(na, bool):
             raise _Damaged(f"the column {quote(name)}")
         if na and levels[-1:] != (NA_LEVEL,):
             raise _Damaged(f"the last level of {quote(name)} is not {NA_LEVEL!r}")
-        columns.append(CountedColumn(name, levels, source, na))
+        columns.append(CountedColumn(name, levels, source, na, kind, settled))
     position = {column.name: j for j, column in enumerate(columns)}
     if len(position) != len(columns):
         raise _Damaged("two columns have the same name")
@@ -256,6 +315,7 @@ def _parse_description(
         "missing": {
             _known(name, position): _number(n) for name, n in _typed(about, "missing", dict).items()
         },
+        "powers": _powers_of(about, columns, sets),
         "options": CountOptions(
             options["missing"],
             options["decimal"],
@@ -265,6 +325,23 @@ def _parse_description(
         ),
     }
     return tuple(columns), tuple(sets), rest
+
+
+def _powers_of(
+    about: dict[str, Any], columns: Sequence[CountedColumn], sets: Sequence[Sequence[int]]
+) -> list[list[int]]:
+    """The powers of 2 in units of which the sums of the numbers of each set are."""
+    n_numbers = [sum(columns[j].is_numeric for j in members) for members in sets]
+    if not any(n_numbers):
+        return [[] for _ in sets]
+    powers: list[list[int]] = _typed(about, "powers", list)
+    if [len(of_set) for of_set in powers] != n_numbers or any(
+        not isinstance(power, int) or isinstance(power, bool) or not -1074 <= power <= NO_POWER
+        for of_set in powers
+        for power in of_set
+    ):
+        raise _Damaged("the powers of numbers")
+    return powers
 
 
 def _typed(about: Any, key: str, kind: type) -> Any:
@@ -317,17 +394,63 @@ def _assemble(
             raise _Damaged("a code is null")
         pieces.append(values.to_numpy())
         lengths.append(np.diff(chunk.offsets.to_numpy()))
-    widths = np.array([len(members) for members in sets], dtype=np.int64)
+    is_numeric = [column.is_numeric for column in columns]
+    widths = np.array([sum(not is_numeric[j] for j in s) for s in sets], dtype=np.int64)
     if np.any(np.concatenate(lengths) != widths[set_of_cell]):
         raise _Damaged("a cell has fewer or more codes than its set has columns")
     codes = np.concatenate(pieces)
     starts = np.searchsorted(set_of_cell, np.arange(len(sets) + 1)).astype(np.int64)
-    found = CountFile(columns, sets=sets, codes=codes, counts=counts, starts=starts, **rest)
+    sums = _sums_of(table, rest.pop("powers"), starts, counts)
+    found = CountFile(
+        columns, sets=sets, codes=codes, counts=counts, starts=starts, sums=sums, **rest
+    )
     sizes = np.array([len(column.levels) for column in columns], dtype=np.int64)
-    for k, members in enumerate(sets):
-        if np.any(found.cells(k)[0] >= sizes[list(members)]):
+    for k in range(len(sets)):
+        if np.any(found.cells(k)[0] >= sizes[list(found.axes[k])]):
             raise _Damaged(f"a code of {listing(found.names_of(k))} is not the code of a level")
     complete = found.options.missing != "available"
     if np.any(found.rows > found.n) or (complete and np.any(found.rows != found.n)):
         raise _Damaged("a table has fewer or more rows than the file says")
+    return found
+
+
+def _sums_of(
+    table: Any,
+    powers: Sequence[Sequence[int]],
+    starts: NDArray[np.int64],
+    counts: NDArray[np.int64],
+) -> dict[int, CellSums]:
+    """The sums of numbers of each set that has some."""
+    of_numbers = [k for k, of_set in enumerate(powers) if of_set]
+    if not of_numbers:
+        return {}
+    if "sums" not in table.column_names:
+        raise _Damaged("the sums of numbers are not there")
+    stored = {
+        name: table.column(name).to_pylist() for name in _OF_NUMBERS if name in table.column_names
+    }
+    found = {}
+    for k in of_numbers:
+        cells, width = slice(int(starts[k]), int(starts[k + 1])), len(powers[k])
+        shape = (cells.stop - cells.start, n_sums(width))
+        sums = np.empty(shape, dtype=object)
+        for row, values in zip(sums, stored["sums"][cells], strict=True):
+            if len(values) != shape[1] or None in values:
+                raise _Damaged("a cell has fewer or more sums than its set has numbers")
+            if max(map(len, values)) > _MOST_BYTES:
+                raise _Damaged("a sum is too large")
+            row[:] = [int.from_bytes(value, "big", signed=True) for value in values]
+        ends = [np.full((shape[0], width), np.nan), np.full((shape[0], width), np.nan)]
+        if "low" in stored:
+            ends = [
+                np.array(stored[name][cells], dtype=np.float64).reshape(shape[0], width)
+                for name in ("low", "high")
+            ]
+            if not np.all(ends[0] <= ends[1]) or not np.all(np.isfinite(ends)):
+                raise _Damaged("the extremes of a cell")
+        for i in range(width):
+            squares = counts[cells].astype(object) * sums[:, place_of_product(width, i, i)]
+            if np.any(squares < sums[:, i] ** 2):
+                raise _Damaged("a sum of squares is too small")
+        found[k] = CellSums(tuple(powers[k]), sums, *ends)
     return found

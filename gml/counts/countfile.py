@@ -1,23 +1,27 @@
 """Count files: the tables of some sets of columns, which can be added up and need no rows.
 
-Tables hold only their non-empty cells. A file knows where levels come from and with which options
-they were counted, so that `merging` can tell what may be added up; `count_parquet` writes and reads
-them.
+Tables hold only their non-empty cells. A set of columns with numbers has a table of its labels (one
+cell, without any), and in each cell the exact sums of its numbers (`gml.counts.cell_sums`). A file
+knows of which kind columns are, where levels come from and with which options they were counted, so
+that `merging` can tell what may be added up; `count_parquet` writes and reads them.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.counts.cell_sums import CellSums, KeyedSums, SumsInCells, bytes_of_cells
+from gml.counts.chunked_rows import chunked_rows
 from gml.counts.counter import Counter, TableSet
-from gml.data.column_kinds import require_labels
-from gml.data.dataset import Dataset, missing_mask
+from gml.counts.packed_keys import PackedKeys
+from gml.data.dataset import Dataset, Variable, missing_mask
 from gml.data.resampling import sorted_equal_rows
+from gml.data.schema import NOMINAL, NUMERIC
 from gml.errors import CannotAnswer, UsageError, counted, listing, unknown_name
 from gml.kernel.layout import DENSE_CELLS
 from gml.progress import reporter
@@ -32,15 +36,29 @@ SET_BYTES = 1000
 FROM_DATA, DECLARED, CUT = "data", "declared", "cut"
 """Where levels come from: the labels of the data, a declaration, or intervals chosen from them."""
 
+RULE = "rule"
+"""How the kind of a column was settled where nothing declares it."""
+
 
 @dataclass(frozen=True)
 class CountedColumn:
-    """A column: its levels, where they come from, and whether the last means missing."""
+    """A column: its levels, where they come from, and whether the last means missing.
+
+    `type` is its kind as in a schema, and `settled` says how that came to be: "declared" or "rule".
+    A column of numbers has no levels.
+    """
 
     name: str
     levels: tuple[str, ...]
     source: str = FROM_DATA
     na: bool = False
+    type: str = NOMINAL
+    settled: str = DECLARED
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the column holds numbers."""
+        return self.type == NUMERIC
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -63,9 +81,10 @@ class CountOptions:
 class CountFile:
     """The tables of some sets of columns, without empty cells.
 
-    `sets` holds positions of columns, in the order of their names. `codes` holds the levels of the
-    cells of all sets end to end, one per column of the set; `counts` one number per cell; set k has
-    the cells from `starts[k]` to `starts[k + 1]`. `dropped` rows are not among the `n` rows
+    `sets` holds positions of columns, in the order of their names; `axes` those of labels. `codes`
+    holds the levels of the cells of all sets end to end, one per axis of the set; `counts` one
+    number per cell; set k has the cells from `starts[k]` to `starts[k + 1]`, and `sums[k]` those of
+    its columns of numbers, if it has any. `dropped` rows are not among the `n` rows
     counted, because values were missing; `data` lists the SHA-256 of what was counted; `missing`
     has the missing cells of columns that had some, dropped rows included.
 
@@ -92,6 +111,7 @@ class CountFile:
     dropped: int = 0
     data: tuple[str, ...] = ()
     missing: Mapping[str, int] = field(default_factory=dict)
+    sums: Mapping[int, CellSums] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return (
@@ -105,9 +125,26 @@ class CountFile:
         return tuple(column.name for column in self.columns)
 
     @functools.cached_property
+    def axes(self) -> tuple[tuple[int, ...], ...]:
+        """The columns of labels of each set."""
+        numeric = {j for j, column in enumerate(self.columns) if column.is_numeric}
+        if not numeric:
+            return self.sets
+        return tuple(tuple(j for j in members if j not in numeric) for members in self.sets)
+
+    def numbers(self, k: int) -> tuple[int, ...]:
+        """The columns of numbers of a set."""
+        return tuple(j for j in self.sets[k] if self.columns[j].is_numeric)
+
+    def without_extremes(self) -> CountFile:
+        """The same without any number of a single row."""
+        sums = {k: of_set.without_extremes() for k, of_set in self.sums.items()}
+        return replace(self, sums=sums) if sums else self
+
+    @functools.cached_property
     def code_starts(self) -> NDArray[np.int64]:
         """Where the codes of each set begin."""
-        widths = np.array([len(members) for members in self.sets], dtype=np.int64)
+        widths = np.array([len(axes) for axes in self.axes], dtype=np.int64)
         return np.concatenate([[0], np.cumsum(widths * np.diff(self.starts))])
 
     def names_of(self, k: int) -> tuple[str, ...]:
@@ -115,10 +152,10 @@ class CountFile:
         return tuple(self.columns[j].name for j in self.sets[k])
 
     def cells(self, k: int) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
-        """The non-empty cells of a set: one row of codes per cell, and its count."""
+        """The non-empty cells of a set: one row of codes of labels per cell, and its count."""
         codes = self.codes[self.code_starts[k] : self.code_starts[k + 1]]
         counts = self.counts[self.starts[k] : self.starts[k + 1]]
-        return codes.reshape(len(counts), len(self.sets[k])), counts
+        return codes.reshape(len(counts), len(self.axes[k])), counts
 
     @functools.cached_property
     def rows(self) -> NDArray[np.int64]:
@@ -152,11 +189,10 @@ def count_sets(
         raise UsageError("count files hold whole rows, so fractional weights cannot be counted")
     if counter.n >= MOST_ROWS:
         raise CannotAnswer(f"{counter.n} rows are more than a count file can hold")
-    require_labels(counter.variables)
     if options is None:
         options = CountOptions(missing="available" if counter.missing else "error")
-    names = [variable.name for variable in counter.variables]
-    wanted = _positions(names, sets)
+    variables = counter.variables
+    wanted = _positions([variable.name for variable in variables], sets)
     if options.missing == "available":
         wanted |= {frozenset([j]) for members in wanted for j in members}
     rank = counter.order.rank
@@ -164,12 +200,22 @@ def count_sets(
     ordered = sorted(by_name, key=lambda members: _place(members, rank))
     known = columns or {}
     budget = budget_in_force(max_memory)
-    parts, starts, taken = [], [0], 0
-    for members, (codes, counts) in zip(ordered, _cells(counter, ordered, budget), strict=True):
+    numbers = frozenset(j for j, variable in enumerate(variables) if variable.is_continuous)
+    in_cells = iter(_sums(counter, [s for s in ordered if numbers & set(s)], numbers, budget))
+    tables = _cells(counter, [s for s in ordered if not numbers & set(s)], budget)
+    parts, starts, sums, taken = [], [0], {}, 0
+    for k, members in enumerate(ordered):
+        if numbers & set(members):
+            found = next(in_cells)
+            axes = PackedKeys([counter.n_levels[j] for j in members if j not in numbers])
+            codes, counts = axes.codes(found.keys).astype(np.uint16), found.counts
+            sums[k] = found.numbers
+        else:
+            codes, counts = next(tables)
         taken += codes.nbytes + counts.nbytes
         # Twice: once for the parts, once for the whole.
         if 2 * taken > budget:
-            last = listing(names[j] for j in members)
+            last = listing(variables[j].name for j in members)
             require_memory(2 * taken, budget, f"the tables up to {last}")
         parts.append((codes.reshape(-1), counts))
         starts.append(starts[-1] + len(counts))
@@ -178,7 +224,7 @@ def count_sets(
         treated = counter.missing_treatment
         missing = {} if treated is None else treated.cells
     return CountFile(
-        tuple(known.get(v.name, CountedColumn(v.name, v.levels or ())) for v in counter.variables),
+        tuple(known.get(v.name) or _column_of(v) for v in variables),
         options,
         counter.n,
         tuple(ordered),
@@ -188,7 +234,46 @@ def count_sets(
         dropped,
         () if counter.digest is None else (counter.digest,),
         dict(missing),
+        sums,
     )
+
+
+def _column_of(variable: Variable) -> CountedColumn:
+    """What is known of a column of an engine."""
+    kind = NUMERIC if variable.is_continuous else NOMINAL
+    return CountedColumn(variable.name, variable.levels or (), type=kind)
+
+
+def _sums(
+    counter: Counter, sets: Sequence[tuple[int, ...]], numbers: Collection[int], budget: int
+) -> list[KeyedSums]:
+    """Add up the numbers of sets that have some, in the cells of their labels."""
+    if not sets:
+        return []
+    rows = chunked_rows(counter)
+    if rows is None:
+        raise CannotAnswer(f"{counter.where}: sums of numbers need rows")
+    names = [variable.name for variable in counter.variables]
+    split = [
+        (
+            tuple(j for j in members if j not in numbers),
+            tuple(names[j] for j in members if j in numbers),
+        )
+        for members in sets
+    ]
+    # How many cells there are is known before anything is added up in them.
+    axes = sorted({axes for axes, _ in split if axes})
+    n_cells = {(): 1} | {
+        of: len(counts) for of, (_, counts) in zip(axes, _cells(counter, axes, budget), strict=True)
+    }
+    taken = 0
+    for of, columns in split:
+        taken += bytes_of_cells(n_cells[of], len(columns))
+        what = listing([*(names[j] for j in of), *columns])
+        require_memory(taken, budget, f"the sums of numbers up to those of {what}")
+    work = SumsInCells([(tuple(names[j] for j in of), columns) for of, columns in split])
+    used = {j for members in sets for j in members}
+    return rows.over([name for j, name in enumerate(names) if j in used], work)
 
 
 def _place(members: Sequence[int], rank: Sequence[int]) -> int:

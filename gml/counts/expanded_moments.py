@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from gml import kernel
 from gml.counts.answers import Moments
-from gml.counts.exact_moments import FixedPoint, complete_rows, fixed_point
+from gml.counts.exact_moments import FixedPoint, Frame, complete_rows, fixed_point
 from gml.counts.integer_gram import (
     LIMB_BITS,
     IntegerColumn,
@@ -209,6 +209,73 @@ def expanded_labels(
         (0.0,) * size,
         (0,) * size,
         IntegerGram((sums,)),
+    )
+
+
+def with_numbers(
+    labels: ExpandedMoments,
+    columns: Sequence[int],
+    frames: Mapping[int, Frame],
+    sums: Sequence[int],
+    within: Callable[[int, int], Mapping[int, int]],
+) -> ExpandedMoments:
+    """Return moments of labels, and of numbers from their sums in frames, in the order of columns.
+
+    `sums` has those of the columns of numbers and then those of products, each column with those
+    up to itself; `within(number, label)` those of a column by the level of another.
+
+    Examples
+    --------
+    >>> labels = expanded_labels(3, {1: np.array([1, 2])}, [])
+    >>> found = with_numbers(labels, [0, 1], {0: Frame(0.0, 0)}, [6, 14], lambda j, k: {1: 5})
+    >>> found.owners.tolist(), found.cross([0, 1])
+    ([0, 1], [[6, 3], [3, 2]])
+    """
+    n, numbers = labels.n, list(frames)
+    place = {j: k for k, j in enumerate(numbers)}
+
+    def product(i: int, j: int) -> int:
+        low, high = sorted((place[i], place[j]))
+        return sums[len(numbers) + high * (high + 1) // 2 + low]
+
+    varying = {j for j in numbers if n * product(j, j) > sums[place[j]] ** 2}
+    owners: list[int] = []
+    levels: list[int] = []
+    for j in columns:
+        of_column = labels.levels[labels.blocks[j]].tolist() if j in labels.blocks else [-1]
+        if j in varying or j in labels.blocks:
+            owners += [j] * len(of_column)
+            levels += of_column
+    size = len(owners)
+    owner, level = np.array(owners, dtype=np.int32), np.array(levels, dtype=np.int32)
+    blocks = {j: np.flatnonzero(owner == j).astype(np.int32) for j in columns}
+    gram = np.zeros((size + 1, size + 1), dtype=object)
+    of_labels = np.flatnonzero(level >= 0)
+    before = np.concatenate(
+        [labels.rows_of([j for j in columns if j in labels.blocks]), [labels.size]]
+    )
+    there = np.concatenate([of_labels, [size]]).astype(np.intp)
+    gram[np.ix_(there, there)] = labels.gram.entries(before.astype(np.intp))
+    for i in sorted(varying):
+        (row,) = blocks[i].tolist()
+        gram[row, size] = gram[size, row] = sums[place[i]]
+        for j in varying:
+            gram[row, blocks[j][0]] = product(i, j)
+        for j in labels.blocks:
+            by_level = within(i, j)
+            for k in blocks[j].tolist():
+                gram[row, k] = gram[k, row] = by_level.get(levels[k], 0)
+    shown = [
+        frames[j] if level < 0 else Frame(0.0, 0) for j, level in zip(owners, levels, strict=True)
+    ]
+    return ExpandedMoments(
+        n,
+        owner,
+        level,
+        blocks,
+        tuple(frame.centre for frame in shown),
+        tuple(frame.scale for frame in shown),
+        IntegerGram((gram,)),
     )
 
 

@@ -1,20 +1,32 @@
 """Count files added up: the counts of shards together are the counts of the whole.
 
 Labels of the data are united and put in level order again; declared levels must be the same
-everywhere. Intervals that were chosen from the data of a shard differ from those of the whole, so
-such files are refused.
+everywhere, and so must kinds. Sums of numbers are exact, and so is what they add up to. Intervals
+that were chosen from the data of a shard differ from those of the whole, so such files are refused.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter as Multiset
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gml.counts.countfile import CUT, FROM_DATA, MOST_ROWS, CountedColumn, CountFile, CountOptions
+from gml.counts.cell_sums import CellSums, KeyedSums, added_cells, bytes_of_cells
+from gml.counts.countfile import (
+    CUT,
+    DECLARED,
+    FROM_DATA,
+    MOST_ROWS,
+    RULE,
+    CountedColumn,
+    CountFile,
+    CountOptions,
+)
+from gml.counts.packed_keys import PackedKeys
 from gml.data.dataset import MAX_LEVELS
 from gml.data.levels import NA_LEVEL, order_levels
 from gml.data.resampling import sorted_equal_cells
@@ -59,10 +71,15 @@ def merge_counts(
     codes = [np.empty(0, dtype=np.uint16)]
     counts = [np.empty(0, dtype=np.int64)]
     sizes = np.zeros(len(first.sets), dtype=np.int64)
-    # Sets of one size are next to each other, and are added up together.
-    widths = np.array([len(members) for members in first.sets], dtype=np.int64)
-    for width in np.unique(widths).tolist():
-        start, stop = np.searchsorted(widths, [width, width + 1]).tolist()
+    sums: dict[int, CellSums] = {}
+    for start, stop in _runs(first):
+        if start in first.sums:
+            packed = PackedKeys([len(columns[j].levels) for j in first.axes[start]])
+            found = added_cells([file.keyed(start, packed) for file in recoded])
+            sums[start], sizes[start] = found.numbers, len(found.counts)
+            codes.append(packed.codes(found.keys).astype(np.uint16).reshape(-1))
+            counts.append(found.counts)
+            continue
         of_set, new_codes, new_counts = _added_up([file.cells(start, stop) for file in recoded])
         sizes += np.bincount(of_set, minlength=len(sizes))
         codes.append(new_codes.reshape(-1))
@@ -78,7 +95,18 @@ def merge_counts(
         dropped=sum(file.dropped for file in files),
         data=tuple(sorted(digest for file in files for digest in file.data)),
         missing=dict(sum((Multiset(file.missing) for file in files), Multiset())),
+        sums=sums,
     )
+
+
+def _runs(file: CountFile) -> Iterator[tuple[int, int]]:
+    """Sets of labels of one size that are next to each other, and each set with numbers alone."""
+    kinds = ((len(axes), k if k in file.sums else -1) for k, axes in enumerate(file.axes))
+    start = 0
+    for _, run in itertools.groupby(kinds):
+        stop = start + sum(1 for _ in run)
+        yield start, stop
+        start = stop
 
 
 def require_room(files: Sequence[CountFile], max_memory: int | None = None) -> None:
@@ -90,8 +118,9 @@ def require_room(files: Sequence[CountFile], max_memory: int | None = None) -> N
     cells = sum(len(file.counts) for file in files)
     # The last set of a file is the largest.
     widest = max((len(members) for file in files for members in file.sets[-1:]), default=1)
+    sums = sum(bytes_of_cells(len(of), of.n_columns) for file in files for of in file.sums.values())
     require_memory(
-        cells * (16 * widest + 64), budget, f"adding up the tables of {len(files)} files"
+        cells * (16 * widest + 64) + sums, budget, f"adding up the tables of {len(files)} files"
     )
 
 
@@ -128,6 +157,10 @@ def _united(name: str, files: Sequence[CountFile], places: Sequence[str]) -> Cou
     first = found[0]
     if len(files) == 1:
         return first
+    _require_one_kind(found, places)
+    settled = DECLARED if all(column.settled == DECLARED for column in found) else RULE
+    if first.is_numeric:
+        return replace(first, settled=settled)
     cut = next((place for c, place in zip(found, places, strict=True) if c.source == CUT), None)
     if cut is not None:
         raise DataError(
@@ -151,7 +184,20 @@ def _united(name: str, files: Sequence[CountFile], places: Sequence[str]) -> Cou
         together = dict.fromkeys(label for column in found for label in column.labels)
         labels = order_levels(list(together), decimal=files[0].options.decimal)
         _require_labels(name, labels, files[0].options, na)
-    return CountedColumn(name, (*labels, NA_LEVEL) if na else labels, first.source, na)
+    levels = (*labels, NA_LEVEL) if na else labels
+    return CountedColumn(name, levels, first.source, na, first.type, settled)
+
+
+def _require_one_kind(found: Sequence[CountedColumn], places: Sequence[str]) -> None:
+    """Refuse a column that was counted as numbers in one file, and as labels in another."""
+    first = found[0]
+    for column, place in zip(found[1:], places[1:], strict=True):
+        if column.type != first.type:
+            raise DataError(
+                f"{place} and {places[0]} count column {quote(first.name)} as different kinds: "
+                f"{column.type} ({column.settled}) and {first.type} ({first.settled}); count both "
+                f"with the same {parameter('levels', 'schema.json')}"
+            )
 
 
 def _require_labels(name: str, labels: tuple[str, ...], options: CountOptions, na: bool) -> None:
@@ -192,14 +238,19 @@ class _Recoded:
     def cells(self, start: int, stop: int) -> Cells:
         """The cells of sets of one size; sets are in the same order in all files."""
         file = self._file
-        members = np.array(file.sets[start:stop], dtype=np.int64)
+        members = np.array(file.axes[start:stop], dtype=np.int64)
         sizes = np.diff(file.starts[start : stop + 1])
         codes = file.codes[file.code_starts[start] : file.code_starts[stop]]
-        codes = codes.reshape(-1, members.shape[1])
+        codes = codes.reshape(int(sizes.sum()), members.shape[1])
         first_code = np.repeat(self._starts[members], sizes, axis=0)
         counts = file.counts[file.starts[start] : file.starts[stop]]
         of_set = np.repeat(np.arange(start, stop, dtype=np.uint32), sizes)
         return of_set, self._lookup[first_code + codes], counts
+
+    def keyed(self, k: int, packed: PackedKeys) -> KeyedSums:
+        """The cells of a set with numbers."""
+        _, codes, counts = self.cells(k, k + 1)
+        return KeyedSums(packed.keys(list(codes.T), len(codes)), counts, self._file.sums[k])
 
 
 def _added_up(parts: Sequence[Cells]) -> Cells:

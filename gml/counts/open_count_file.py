@@ -13,13 +13,14 @@ from gml.counts.recoding import declared_recoding
 from gml.data.columns import Choice, choose_columns
 from gml.data.options import ReadOptions
 from gml.data.parquet import is_count_file
+from gml.data.schema import NUMERIC
 from gml.errors import CannotAnswer, UsageError, agreeing, counted, listing, parameter, share_of
 from gml.ledger import noted_digest
 from gml.progress import reporter
 
 _ABOUT_ROWS = (
     *("delimiter", "decimal", "encoding", "strip", "na", "weights", "weights_fractional"),
-    *("bins", "discretize", "discretize_class", "cut", "kinds", "numeric", "labels", "max_levels"),
+    *("bins", "discretize", "discretize_class", "cut", "kinds", "max_levels"),
     "min_complete",
     *("engine", "spool", "spool_keep", "master"),
 )
@@ -52,8 +53,6 @@ def open_counts(
     a way of treating missing values that differs from the one used for counting.
     """
     where = str(path)
-    if options.kinds == "numbers":
-        raise CannotAnswer(f"{where}: a count file has no numbers; give the rows themselves")
     for option in _ABOUT_ROWS:
         if option in given:
             raise UsageError(f"{parameter(option)} is about rows, and {where} is a count file")
@@ -64,12 +63,7 @@ def open_counts(
             f"{parameter('missing', counts.options.missing)}"
         )
     chosen = [counts.names[j] for j in choose_columns(counts.names, options, used, where)]
-    numbers = [name for name in chosen if options.is_numeric(name)]
-    if numbers:
-        raise CannotAnswer(
-            f"{where}: a count file has no numbers, but the schema declares {listing(numbers)} "
-            "numeric; give the rows themselves"
-        )
+    _require_kinds(counts, chosen, options, where)
     _warn_of_dropped_rows(counts, chosen)
     recodings = {
         name: new
@@ -85,6 +79,42 @@ def open_counts(
         threads=threads,
         dialect=options.dialect,
     )
+
+
+def _require_kinds(
+    counts: CountFile, chosen: Collection[str], options: ReadOptions, where: str
+) -> None:
+    """Refuse columns that were counted as another kind than a method or a declaration says."""
+    counted_as = {column.name: column for column in counts.columns if column.name in chosen}
+    labels = [name for name in chosen if not counted_as[name].is_numeric]
+    if options.kinds == "numbers" and len(labels) == len(chosen):
+        raise CannotAnswer(
+            f"{where}: its columns were counted as labels, so it has no numbers; count the rows "
+            f"again: {parameter('numeric')}"
+        )
+    kinds = options.levels.kinds
+    wrong = [name for name in labels if name in options.numeric or kinds.get(name) == NUMERIC]
+    if wrong:
+        raise CannotAnswer(
+            f"{where}: {listing(wrong)} {agreeing(len(wrong), 'was', 'were')} counted as labels, "
+            f"not as numbers; count the rows again: {parameter('numeric', wrong)}"
+        )
+    wrong = [
+        name
+        for name in chosen
+        if counted_as[name].is_numeric
+        and (
+            kinds.get(name, NUMERIC) != NUMERIC
+            or name in options.labels
+            or options.declared_levels(name) is not None
+            or options.declared_intervals(name) is not None
+        )
+    ]
+    if wrong:
+        raise CannotAnswer(
+            f"{where}: {listing(wrong)} {agreeing(len(wrong), 'was', 'were')} counted as numbers, "
+            f"and levels are declared; count the rows again with them: {parameter('levels')}"
+        )
 
 
 def _warn_of_dropped_rows(counts: CountFile, chosen: list[str]) -> None:

@@ -27,6 +27,8 @@ def declared_recoding(
     if nothing is declared or expected.
     """
     column = counts.columns[counts.names.index(name)]
+    if column.is_numeric:
+        return None
     decimal = counts.options.decimal
     levels = options.declared_levels(name)
     intervals = options.declared_intervals(name)
@@ -120,9 +122,9 @@ def _occurs(counts: CountFile, column: CountedColumn, label: str) -> bool:
         return True
     j, code = counts.columns.index(column), column.levels.index(label)
     return any(
-        bool(np.any(counts.cells(k)[0][:, members.index(j)] == code))
-        for k, members in enumerate(counts.sets)
-        if j in members
+        bool(np.any(counts.cells(k)[0][:, axes.index(j)] == code))
+        for k, axes in enumerate(counts.axes)
+        if j in axes
     )
 
 

@@ -51,10 +51,10 @@ def _require_cells(counts: CountFile, least: int, what: str) -> None:
 
 def _require_levels_with_rows(counts: CountFile, what: str) -> None:
     """Refuse labels that occur only in rows that were left out: there may be very few of these."""
-    first_with = {j: k for k in reversed(range(len(counts.sets))) for j in counts.sets[k]}
+    first_with = {j: k for k in reversed(range(len(counts.sets))) for j in counts.axes[k]}
     for j, k in first_with.items():
         column = counts.columns[j]
-        seen = np.unique(counts.cells(k)[0][:, counts.sets[k].index(j)])
+        seen = np.unique(counts.cells(k)[0][:, counts.axes[k].index(j)])
         if column.source != DECLARED and len(seen) < len(column.levels):
             bare = sorted(set(range(len(column.levels))) - set(seen.tolist()))
             raise CannotAnswer(
@@ -127,10 +127,14 @@ def _parts(members: frozenset[int], sets: Sequence[frozenset[int]]) -> set[froze
 
 def _least_difference(counts: CountFile, j: int, k: int, part: list[int]) -> int:
     """The fewest rows, if any, in a cell of some columns that table j has and table k lacks."""
+    if all(counts.columns[column].is_numeric for column in part):
+        return int(abs(counts.rows[j] - counts.rows[k]))
     columns: list[NDArray[np.uint16]] = []
     (mine, my_counts), (theirs, their_counts) = counts.cells(j), counts.cells(k)
     for column in part:
-        here, there = counts.sets[j].index(column), counts.sets[k].index(column)
+        if counts.columns[column].is_numeric:
+            continue
+        here, there = counts.axes[j].index(column), counts.axes[k].index(column)
         columns.append(np.concatenate([mine[:, here], theirs[:, there]]))
     _, differences = sorted_equal_cells(columns, np.concatenate([my_counts, -their_counts]))
     return int(differences.min())

@@ -1,9 +1,10 @@
-"""Count: tables of sets of columns, which stand for the data."""
+"""Count: tables and sums of sets of columns, which stand for the data."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
 from math import comb
@@ -15,6 +16,7 @@ from gml.counts.countfile import (
     CUT,
     DECLARED,
     FROM_DATA,
+    RULE,
     SET_BYTES,
     CountedColumn,
     CountFile,
@@ -24,12 +26,13 @@ from gml.counts.countfile import (
 from gml.counts.engine_over import engine_over
 from gml.counts.open_rows import read_or_open
 from gml.counts.small_cells import require_large_cells
-from gml.data.dataset import Dataset
+from gml.data.dataset import Dataset, Variable
 from gml.data.discretize import cuts_of_levels
 from gml.data.missing import apply_missing_policy, warn_of_level_in_common
 from gml.data.options import MISSING_POLICIES, ReadingKeywords, ReadOptions
 from gml.data.rejections import about
-from gml.errors import DataError, UsageError, parameter, place, unknown_name
+from gml.data.schema import NOMINAL, NUMERIC, ORDINAL
+from gml.errors import DataError, GraphError, UsageError, parameter, place, unknown_name
 from gml.formats.column_sets import ColumnSet, read_column_sets
 from gml.graph.chordal import maximal_cliques
 from gml.independence.implied import implied_independences
@@ -62,6 +65,11 @@ def count(
 ) -> CountFile:
     """Count sets of columns, for everything that needs only tables; the choices add up.
 
+    Numbers (`numeric`, or what a schema or graph declares) are not counted, but added up with all
+    their digits: their sums and those of products of two of them in a set, within each
+    configuration of the labels of the set. So tests, scores and fits of numbers and of both kinds
+    take count files.
+
     Parameters
     ----------
     data
@@ -77,7 +85,8 @@ def count(
         A file of sets, one per line, or the sets themselves.
     min_cell
         Refuse if a non-empty cell, a number of missing values or a difference between two tables
-        stands for fewer rows.
+        stands for fewer rows. The least and the greatest number of a cell, which are those of
+        single rows, are left out.
     threads
         Threads; all cores by default.
     **reading
@@ -117,13 +126,14 @@ def count(
             options.weights,
             options.bins,
         ),
-        columns=_columns(found, options),
+        columns=_columns(found, options, is_read=isinstance(data, Dataset | Counter)),
         dropped=found.n_before - found.counter.n,
         missing=found.missing,
     )
-    if min_cell is not None:
-        require_large_cells(counts, min_cell)
-    return counts
+    if min_cell is None:
+        return counts
+    require_large_cells(counts, min_cell)
+    return counts.without_extremes()
 
 
 class _Opened(NamedTuple):
@@ -178,30 +188,53 @@ def _opened(
 
 def _tables_of(given: GivenGraph) -> list[tuple[str, ...]]:
     """The columns of each table that fitting takes: families, cliques, or the terms of a model."""
-    graph, names = given.graph, given.graph.names
+    graph, names, numeric = given.graph, given.graph.names, given.numeric()
     if isinstance(given.model, MarkovNet):
         terms = given.model.terms
         return [tuple(terms.names[k] for k in scope) for scope in terms.generators]
     if graph.kind == "undirected":
         return [tuple(names[k] for k in clique) for clique in maximal_cliques(graph)]
-    dag = given.dag()
-    return [(name, *(names[i] for i in dag.parents(j))) for j, name in enumerate(names)]
+    dags = [given.dag()]
+    if numeric:
+        # What is fitted has no arrow from a number to a label, and so perhaps other families.
+        kinds = [Variable(name, None if name in numeric else ()) for name in names]
+        with suppress(GraphError):
+            dags.append(given.dag_of_kinds(kinds, whole=dags[0]))
+    return [
+        (name, *(names[i] for i in dag.parents(j))) for dag in dags for j, name in enumerate(names)
+    ]
 
 
 def _several(given: Any) -> tuple[Any, ...]:
     return tuple(given) if isinstance(given, list | tuple) else (given,)
 
 
-def _columns(found: _Opened, options: ReadOptions) -> dict[str, CountedColumn]:
-    """What is known about columns, before and after missing values were treated."""
+def _columns(found: _Opened, options: ReadOptions, *, is_read: bool) -> dict[str, CountedColumn]:
+    """What is known about columns, before and after missing values were treated.
+
+    What was read before has the kinds that it came with.
+    """
     columns = {}
     for variable in found.counter.variables:
         levels = variable.levels or ()
         na = variable.name in found.with_added_level
         columns[variable.name] = CountedColumn(
-            variable.name, levels, _source(variable.name, levels, options), na
+            variable.name,
+            levels,
+            _source(variable.name, levels, options),
+            na,
+            _type(variable, options),
+            DECLARED if is_read or options.says_something_of(variable.name) else RULE,
         )
     return columns
+
+
+def _type(variable: Variable, options: ReadOptions) -> str:
+    """The kind of a column, as a schema has it."""
+    if variable.is_continuous:
+        return NUMERIC
+    declared = options.levels.kinds.get(variable.name)
+    return ORDINAL if declared == ORDINAL else NOMINAL
 
 
 def _source(name: str, levels: Sequence[str], options: ReadOptions) -> str:
@@ -261,6 +294,12 @@ class _Wanted:
     def declared(self) -> DeclaredColumns:
         """What the graphs declare about columns."""
         return declared_columns(self.graphs)
+
+    @property
+    def numeric(self) -> list[str]:
+        """The columns that a graph declares to be numbers, and none gives levels to."""
+        levels = self.declared.levels
+        return [name for some in self.graphs for name in some.numeric() if name not in levels]
 
     def columns(self, names: Sequence[str]) -> Sequence[str]:
         """Pick the columns used: all, or those of the sets that have a name."""

@@ -17,9 +17,10 @@ from gml.verbs.shared.data_input import is_path, name_of
 def merge(*counts: str | os.PathLike[str] | CountFile, min_cell: int | None = None) -> CountFile:
     """Add up counts of parts of the data, as if all rows had been counted at once.
 
-    They must count the same sets of the same columns in the same way. Labels of the data that only
-    some of them have become levels of all; declared levels must be the same. The columns are in
-    the order of the first.
+    They must count the same sets of the same columns in the same way, and columns must be of the
+    same kinds. Labels of the data that only some of them have become levels of all; declared levels
+    must be the same. Sums of numbers are exact, and so are theirs. The columns are in the order of
+    the first.
 
     Parameters
     ----------
@@ -46,9 +47,10 @@ def merge(*counts: str | os.PathLike[str] | CountFile, min_cell: int | None = No
         reporter().advance("reading", number + 1, len(counts))
     merged = merge_counts(files, names)
     _warn_of_repeated_data(files, names)
-    if min_cell is not None:
-        require_large_cells(merged, min_cell)
-    return merged
+    if min_cell is None:
+        return merged
+    require_large_cells(merged, min_cell)
+    return merged.without_extremes()
 
 
 def _counted(item: object) -> CountFile:
