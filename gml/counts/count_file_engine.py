@@ -323,6 +323,7 @@ class CountFileCounter(Counter):
         everything = self._of_all_columns if isinstance(families, FamilyArray) else None
         if everything is not None and isinstance(families, FamilyArray):
             engine, place_of = everything
+            self._require_labels_in(families.rows)
             ask(engine, FamilyArray(place_of[families.rows]), slice(None))
             return
         asked = list(families)
@@ -339,8 +340,10 @@ class CountFileCounter(Counter):
         everything = self._of_all_columns if isinstance(triples, TripleArray) else None
         if everything is not None and isinstance(triples, TripleArray):
             engine, place_of = everything
+            self._require_labels_in(triples.rows)
             return engine.statistics(TripleArray(place_of[triples.rows]))
         asked = list(triples)
+        require_labels(self.variables[j] for x, y, given in asked for j in (x, y, *given))
         found = TableStatistics.zeros(len(asked))
         for k, numbers in self._by_set([(x, y, *given) for x, y, given in asked]).items():
             if len(self._file.axes[k]) == 2 and (one := self._statistics_of_pair(k)) is not None:
@@ -354,6 +357,9 @@ class CountFileCounter(Counter):
             part = engine.statistics(there)
             found.floats[numbers], found.ints[numbers] = part.floats, part.ints
         return found
+
+    def _require_labels_in(self, asked: NDArray[np.int32]) -> None:
+        require_labels(self.variables[j] for j in np.unique(asked).tolist())
 
     def _statistics_of_pair(self, k: int) -> TableStatistics | None:
         """Statistics of a table of two columns; None if it is large. There may be very many."""

@@ -25,11 +25,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gml.counts.orthogonal_terms import LARGEST, Basis, symmetric
+from gml.counts.answers import Moments
+from gml.counts.float_sums import FloatSums
+from gml.counts.orthogonal_terms import LARGEST, Basis, bases_from, symmetric
 from gml.counts.row_sums import Sums
 from gml.data.dataset import Variable
 from gml.gate.enough_rows import enough_rows
-from gml.gate.regression_sums import by_name
+from gml.gate.regression_sums import RegressionDesign, by_name
 from gml.gate.selection import gain_of_choice, log_choices_of
 from gml.gate.tails import log_chi2_tail, log_f_tail
 from gml.model.bayesnet import LinearGaussian
@@ -246,6 +248,68 @@ def new_regression(basis: Basis, sums: Sums) -> NewRegression:
         max(squares / (n - len(basis.kept)), _LEAST_VARIANCE),
         fourths / n,
     )
+
+
+def regression_of_sums(
+    design: RegressionDesign, place: int, old: OldRegression, moments: Moments
+) -> NewRegression | None:
+    """The regression of new rows of which only sums are known; None if these tell too little.
+
+    Coefficients and the variance of errors follow from sums. How the sizes of single errors depend
+    on the terms does not: they are taken to do so as the model's rows do, which is what is tested,
+    M = s² G^½ G₀^-½ M₀ G₀^-½ G^½ with G = Z′Z/n, and to have the same kurtosis.
+    """
+    line, n, size = design.lines[place], moments.n, design.n_terms
+    means, centred = means_and_products(moments)
+    # From parents and child to the old units.
+    units = np.diag([*(1 / sd for sd in line.sds), 1 / line.sd])
+    units[-1, :-1] = -np.array(line.slopes) / line.sd
+    shift = np.array([*(line.means or ()), line.intercept + np.dot(line.slopes, line.means or ())])
+    at, products = units @ (means - shift), units @ centred @ units.T
+    terms = np.array([1.0, *at[:-1]])
+    whole = n * np.outer([*terms, at[-1]], [*terms, at[-1]])
+    whole[1:, 1:] += products
+    upper = [whole[i, j] for i in range(size) for j in range(i, size + 1)]
+    sums = Sums(n, FloatSums.of([np.array([value]) for value in upper]))
+    steps = bases_from(design, {place: sums})
+    try:
+        next(steps)
+        return None
+    except StopIteration as stop:
+        basis: Basis | None = stop.value.get(place)
+    if basis is None:
+        return None
+    left = max(0.0, float(whole[-1, -1]) - float(np.sum(basis.shares**2)))
+    variance = max(left / (n - len(basis.kept)), _LEAST_VARIANCE)
+    inverse = np.linalg.inv(basis.square)
+    stretch = _root(whole[:-1, :-1] / n) @ np.linalg.inv(_root(old.gram))
+    return NewRegression(
+        n,
+        basis.terms,
+        basis.kept,
+        inverse @ basis.shares[:, 0],
+        n * (inverse @ inverse.T),
+        variance * (stretch @ old.meat @ stretch.T),
+        variance,
+        old.fourth * variance**2,
+    )
+
+
+def means_and_products(moments: Moments) -> tuple[Vector, Vector]:
+    """The means of columns, and Σ(x−x̄)(y−ȳ)."""
+    scales = moments.scales
+    products = [
+        [math.ldexp(value / moments.n, -scales[i] - scales[j]) for j, value in enumerate(row)]
+        for i, row in enumerate(moments.cross)
+    ]
+    return np.array(moments.means), np.array(products)
+
+
+def _root(matrix: Vector) -> Vector:
+    """The symmetric root of a matrix without negative eigenvalues."""
+    values, vectors = np.linalg.eigh(matrix)
+    found: Vector = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    return found
 
 
 # ---------------------------------------------------------------------- the two covariances

@@ -12,7 +12,7 @@ drift.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from gml.counts.number_rows import NumberRows
@@ -64,6 +64,17 @@ def number_schema_checks(
             continue
         before = context.numbers_before.get(name)
         questions.append(_drift_over_quantiles(name, before, counts[name].n, table))
+    return questions
+
+
+def presence_checks(name: str, there: Collection[str], context: Context) -> list[Question]:
+    """Ask whether there is a column, with as many gaps as before."""
+    if name in context.left_out:
+        return []
+    questions = [column_check(name, name in there, context.other_columns)]
+    missing = context.missing(name) if name in there else None
+    if missing is not None:
+        questions.append(missing_check(name, *missing))
     return questions
 
 

@@ -7,6 +7,7 @@ a node together (`lines_of_node`), since the parents were chosen for all of them
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,8 +15,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.counts.answers import Moments, StratifiedMoments
+from gml.counts.counter import Counter
 from gml.counts.orthogonal_terms import bases_from
-from gml.counts.row_sums import Found, NumberTable, Steps, together
+from gml.counts.row_sums import Found, NumberTable, Steps, Sums, together
 from gml.data.dataset import Variable
 from gml.gate.enough_rows import enough_rows
 from gml.gate.gaussian_families import (
@@ -27,6 +30,7 @@ from gml.gate.gaussian_families import (
     gaussian_family,
     new_regression,
     old_regression,
+    regression_of_sums,
 )
 from gml.gate.lines_of_node import LinesOfNode, lines_of_node
 from gml.gate.regression_sums import ErrorSums, RegressionDesign
@@ -89,14 +93,66 @@ def number_nodes(net: BayesNet, table: NumberTable, alpha: float) -> list[Number
     return together(table, (_node(cpd, level, len(net.names)) for cpd in there))
 
 
-def _node(cpd: NumberCpd, level: float, n_nodes: int) -> Steps[NumberNode]:
-    # A configuration that the model never saw has the figures of all of its rows.
-    own = [
+def number_nodes_of_sums(net: BayesNet, counter: Counter, alpha: float) -> list[NumberNode]:
+    """The same from sums of numbers, where there are no rows; nothing is known of single errors."""
+    level = level_beyond_doubt(alpha, len(net.names))
+    position = {variable.name: j for j, variable in enumerate(counter.variables)}
+    nodes = []
+    for cpd in number_cpds(net):
+        if not all(v.name in position for v in (cpd.variable, *cpd.parents)):
+            continue
+        own = _seen_lines(cpd)
+        old = [old_regression(line) for line in own]
+        design = RegressionDesign.of(own, cpd.label_parents)
+        columns = [position[name] for name in (*design.parents, design.child)]
+        labels = [position[name] for name in design.sizes]
+        moments = _by_place(counter.moments(columns, labels), list(design.sizes.values()))
+        new = {}
+        for place, of_place in moments.items():
+            side = old[place]
+            if side is not None and enough_rows(of_place.n, design.n_terms):
+                fitted = regression_of_sums(design, place, side, of_place)
+                if fitted is not None:
+                    new[place] = fitted
+        found = {place: Sums(of_place.n) for place, of_place in moments.items()}
+        nodes.append(_fitted_node(cpd, own, old, (found, new), level, len(net.names)))
+    return nodes
+
+
+def _by_place(found: Moments | StratifiedMoments, sizes: Sequence[int]) -> dict[int, Moments]:
+    """Moments by the number of the configuration, of those that the model knows."""
+    if isinstance(found, Moments):
+        return {0: found} if found.n else {}
+    known = np.asarray((found.configs < np.array(sizes)).all(axis=1))
+    places = np.ravel_multi_index(tuple(found.configs[known].T), tuple(sizes)).tolist()
+    return dict(zip(places, itertools.compress(found.moments, known.tolist()), strict=True))
+
+
+def _seen_lines(cpd: NumberCpd) -> list[LinearGaussian]:
+    """The regressions; of a configuration that the model never saw, nothing is kept."""
+    # It has the figures of all of the model's rows.
+    return [
         replace(line, rows=None) if line.n is None and cpd.label_parents else line
         for line in cpd.regressions
     ]
+
+
+def _node(cpd: NumberCpd, level: float, n_nodes: int) -> Steps[NumberNode]:
+    own = _seen_lines(cpd)
     old = [old_regression(line) for line in own]
-    found, new = yield from _new_regressions(RegressionDesign.of(own, cpd.label_parents), old)
+    both = yield from _new_regressions(RegressionDesign.of(own, cpd.label_parents), old)
+    return _fitted_node(cpd, own, old, both, level, n_nodes)
+
+
+def _fitted_node(
+    cpd: NumberCpd,
+    own: Sequence[LinearGaussian],
+    old: Sequence[OldRegression | None],
+    both: tuple[Found, dict[int, NewRegression]],
+    level: float,
+    n_nodes: int,
+) -> NumberNode:
+    found, new = both
     places = [k for k, line in enumerate(own) if line.n is not None or k in found]
     if isinstance(cpd, LinearGaussian):
         places = [0]

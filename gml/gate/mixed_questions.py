@@ -16,18 +16,25 @@ from gml.counts.chunked_rows import ChunkedRows
 from gml.counts.counter import Counter
 from gml.counts.number_rows import NumberReader
 from gml.counts.row_sums import NumberTable
+from gml.data.dataset import Variable
+from gml.errors import DataError, parameter, quote
 from gml.gate.asked import Asked
-from gml.gate.check import UnlikelyRow
+from gml.gate.check import ERRORS, UnlikelyRow
 from gml.gate.clique_tables import has_counts
 from gml.gate.families import family_counts
 from gml.gate.far_rows import without_far_rows
 from gml.gate.gaussian_fit import gaussian_fit_check
-from gml.gate.gaussian_schema import number_schema_checks
+from gml.gate.gaussian_schema import number_schema_checks, presence_checks
 from gml.gate.level_questions import column_counts
 from gml.gate.margins import column_margins
-from gml.gate.mixed_families import number_cpds, number_nodes
+from gml.gate.mixed_families import (
+    NumberNode,
+    number_cpds,
+    number_nodes,
+    number_nodes_of_sums,
+)
 from gml.gate.mixed_fit import mixed_fit_check
-from gml.gate.mixed_structure import mixed_structure_checks
+from gml.gate.mixed_structure import edge_checks, mixed_structure_checks
 from gml.gate.mixed_tables import mixed_table_checks
 from gml.gate.number_questions import questions_about_numbers
 from gml.gate.question import Question
@@ -111,6 +118,15 @@ def mixed_questions(
             lines = [family for node in nodes for family in node.families]
             fit, unlikely = gaussian_fit_check(net, lines, near, settings.unlikely_rows)
         questions.append(fit)
+    lacking = _is_lacking(net)
+    if not has_counts(labels):
+        notes = [*notes, "the model has no counts, and so its tables are taken as exact"]
+    margins = column_margins(labels, columns, families)
+    return Asked(questions, unlikely, [*notes, *notes_on_kept(net, lacking)], margins)
+
+
+def _is_lacking(net: BayesNet) -> bool:
+    """Whether nothing is kept of the rows behind some regression."""
     # A configuration that no row was of has nothing to keep.
     fitted = [
         line
@@ -118,11 +134,70 @@ def mixed_questions(
         for line in cpd.regressions
         if line.n is not None or line.expected_n or not cpd.label_parents
     ]
-    lacking = not fitted or any(line.rows is None for line in fitted)
-    if not has_counts(labels):
-        notes = [*notes, "the model has no counts, and so its tables are taken as exact"]
-    margins = column_margins(labels, columns, families)
-    return Asked(questions, unlikely, [*notes, *notes_on_kept(net, lacking)], margins)
+    return not fitted or any(line.rows is None for line in fitted)
+
+
+SUMS_ALONE = (
+    "there are sums of numbers, and no rows, so that ranges, drift, errors, the independences of "
+    "numbers and the fit were not looked at"
+)
+
+
+def questions_of_sums(
+    net: BayesNet,
+    counter: Counter,
+    settings: CheckSettings,
+    context: Context,
+    *,
+    references: Mapping[str, Reference],
+) -> Asked:
+    """Ask what tables of labels, and sums of numbers within their configurations, can answer."""
+    labels = BayesNet(tuple(cpd for cpd in net.cpds if isinstance(cpd, CPT)))
+    there = {variable.name: variable for variable in counter.variables}
+    _require_kinds(net, there, counter.where)
+    of_labels = counter.select([name for name in labels.names if name in there])
+    families = family_counts(labels, of_labels)
+    selection = weak_parents(families, len(net.names), settings.alpha)
+    columns = column_counts(labels, of_labels)
+    nodes: list[NumberNode] = []
+    if {"tables", "structure"} & {*settings.families}:
+        nodes = number_nodes_of_sums(net, counter, settings.alpha)
+    questions: list[Question] = []
+    if "schema" in settings.families:
+        asked = schema_checks(labels, columns, context)
+        for cpd in number_cpds(net):
+            asked += presence_checks(cpd.variable.name, there, context)
+        questions += _in_order(net, asked)
+    if "tables" in settings.families:
+        asked = table_checks(families, selection)
+        for node in nodes:
+            of_node = mixed_table_checks(node, len(net.names))
+            asked += [question for question in of_node if question.check.kind != ERRORS]
+        questions += _in_order(net, asked)
+    if "structure" in settings.families:
+        questions += structure_checks(
+            labels.graph,
+            of_labels,
+            families,
+            selection,
+            alpha=settings.alpha,
+            references=references,
+        )
+        questions += edge_checks(nodes, settings.alpha)
+    notes = [SUMS_ALONE, *notes_on_kept(net, _is_lacking(net))]
+    return Asked(questions, (), notes, column_margins(labels, columns, families))
+
+
+def _require_kinds(net: BayesNet, there: Mapping[str, Variable], where: str) -> None:
+    for variable in net.variables:
+        found = there.get(variable.name)
+        if found is not None and found.is_continuous != variable.is_continuous:
+            kinds = ("labels", "numbers")
+            mine, theirs = (kinds[some.is_continuous] for some in (variable, found))
+            raise DataError(
+                f"{where}: {quote(variable.name)} was counted as {theirs}, and the model has "
+                f"{mine}; count the rows again with {parameter('graph')}, the model"
+            )
 
 
 def _schema(

@@ -60,6 +60,12 @@ def mixed_structure_checks(
         f"; leave the structure out with {parameter('families')} schema,tables,fit",
     )
     questions = together(table, _independences(graph, table, frozenset(labels), references))
+    return questions + edge_checks(nodes, alpha)
+
+
+def edge_checks(nodes: Sequence[NumberNode], alpha: float) -> list[Question]:
+    """Ask about the edges into numbers."""
+    questions: list[Question] = []
     for node in nodes:
         if not node.label_parents:
             (family,) = node.families

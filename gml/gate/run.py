@@ -26,7 +26,7 @@ from gml.gate.decision import decide_together, is_small_enough
 from gml.gate.families import CheckedModel, rows_behind
 from gml.gate.first_rows import with_first_rows
 from gml.gate.level_questions import level_questions
-from gml.gate.mixed_questions import mixed_questions
+from gml.gate.mixed_questions import mixed_questions, questions_of_sums
 from gml.gate.possible_checks import possible_checks
 from gml.gate.question import Question
 from gml.gate.range_checks import notes_on_codes
@@ -103,22 +103,15 @@ def examine(
         counter, context = _counted_once(counter, repeats, settings), _once(context, repeats)
     if isinstance(net, BayesNet) and (net.is_gaussian or net.is_mixed):
         rows = chunked_rows(counter, settings.threads)
-        if rows is None:
-            what = "labels and numbers" if net.is_mixed else "numbers"
-            raise CannotAnswer(
-                f"{counter.kind} has no rows, and a model of {what} is checked on rows"
-            )
         # What overflows is recognised where it matters.
         with np.errstate(all="ignore"):
-            asked = mixed_questions(
-                net,
-                counter,
-                rows,
-                settings,
-                context,
-                repeats=repeats,
-                references=baseline.references,
-            )
+            known = {"references": baseline.references}
+            if rows is None:
+                asked = questions_of_sums(net, counter, settings, context, **known)
+            else:
+                asked = mixed_questions(
+                    net, counter, rows, settings, context, repeats=repeats, **known
+                )
     else:
         asked = level_questions(
             net,

@@ -77,8 +77,9 @@ def count(
     pairs, triples
         Count all pairs of columns, or all sets of three, which include all pairs.
     graph
-        Count each node with its parents: a path, a Graph, a model or a learner's result, or
-        several. Levels that a graph declares are those of the tables.
+        Count each node with its parents, and all pairs of nodes where some are numbers: a path, a
+        Graph, a model or a learner's result, or several. Levels that a graph declares are those of
+        the tables, and its numbers are numbers.
     implied
         The same, and what testing the independences needs that the graph implies.
     sets
@@ -187,7 +188,10 @@ def _opened(
 
 
 def _tables_of(given: GivenGraph) -> list[tuple[str, ...]]:
-    """The columns of each table that fitting takes: families, cliques, or the terms of a model."""
+    """The columns of each table that fitting and scoring take.
+
+    These are families, cliques or the terms of a model, and all pairs where some are numbers.
+    """
     graph, names, numeric = given.graph, given.graph.names, given.numeric()
     if isinstance(given.model, MarkovNet):
         terms = given.model.terms
@@ -200,9 +204,11 @@ def _tables_of(given: GivenGraph) -> list[tuple[str, ...]]:
         kinds = [Variable(name, None if name in numeric else ()) for name in names]
         with suppress(GraphError):
             dags.append(given.dag_of_kinds(kinds, whole=dags[0]))
-    return [
+    families = [
         (name, *(names[i] for i in dag.parents(j))) for dag in dags for j, name in enumerate(names)
     ]
+    # Scores of numbers are of one matrix of all columns.
+    return [*families, *(combinations(names, 2) if numeric else ())]
 
 
 def _several(given: Any) -> tuple[Any, ...]:

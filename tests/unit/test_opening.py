@@ -57,15 +57,15 @@ def test_a_count_file_is_data(tmp_path, path):
     assert counter.n == 4
     for given, message in (
         ({"bins": 2}, "`bins` is about rows"),
-        ({"numeric": "B"}, "`numeric` is about rows"),
         ({"missing": "drop"}, "`missing='drop'`: .* was counted with `missing='error'`"),
     ):
         with pytest.raises(UsageError, match=message):
             open_data(tmp_path / "c.parquet", **given)
-    with pytest.raises(CannotAnswer, match="a count file has no numbers"):
+    with pytest.raises(CannotAnswer, match="were counted as labels, so it has no numbers"):
         open_data(tmp_path / "c.parquet", undeclared="numbers")
-    with pytest.raises(CannotAnswer, match="the schema declares 'B' numeric"):
-        open_data(tmp_path / "c.parquet", levels=Schema(kinds={"B": "numeric"}))
+    for given in ({"numeric": "B"}, {"levels": Schema(kinds={"B": "numeric"})}):
+        with pytest.raises(CannotAnswer, match="'B' was counted as labels.*`numeric="):
+            open_data(tmp_path / "c.parquet", **given)
 
 
 def test_reading_is_over_for_what_was_read(path):
