@@ -12,6 +12,7 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import jsonschema
+import numpy as np
 import pytest
 import yaml
 
@@ -341,3 +342,40 @@ def test_makefile(repository):
     assert "there are no shards" in done(run("make", repository), 2).stderr
     done(run("make clean", repository))
     assert not (repository / "build").exists()
+
+
+def write_table(path, seed, n_rows, shift=0.0):
+    """Two columns of labels and three of numbers, of which the last may depend on another more."""
+    rng = np.random.default_rng(seed)
+    lines = ["site,open,depth,flow,load"]
+    for _ in range(n_rows):
+        site = rng.choice(["delta", "gorge", "weir"], p=[0.5, 0.3, 0.2])
+        is_open = "yes" if rng.random() < (0.7 if site == "delta" else 0.3) else "no"
+        depth = rng.normal(4 + (site == "gorge"), 1)
+        flow = 2 * depth + (is_open == "yes") + rng.laplace()
+        load = (0.5 + shift) * flow + rng.normal()
+        lines.append(f"{site},{is_open},{depth:.2f},{flow:.3f},{load:.1f}")
+    path.write_text("\n".join(lines) + "\n")
+
+
+def test_makefile_with_numbers(tmp_path):
+    shutil.copy(EXAMPLES / "make/Makefile", tmp_path)
+    (tmp_path / "data/new").mkdir(parents=True)
+    write_table(tmp_path / "data/train.csv", 1, 900)
+    header, *rows = (tmp_path / "data/train.csv").read_text().splitlines()
+    for k in range(3):
+        shard = tmp_path / f"data/new/{k}.csv"
+        shard.write_text("\n".join([header, *rows[k::3]]) + "\n")
+    settings = 'TRAIN="data/train.csv --numeric depth,flow,load"'
+    done(run(f"make {settings}", tmp_path), 0)
+    report = (tmp_path / "build/check.md").read_text()
+    assert "PASS" in report
+    assert "900 rows" in report
+    assert failed_cases(tmp_path / "build/check.xml") == []
+    cases = ElementTree.parse(tmp_path / "build/check.xml").getroot().iter("testcase")
+    assert {"tables:load", "structure:flow->load"} <= {case.get("name") for case in cases}
+
+    write_table(tmp_path / "data/new/3.csv", 2, 600, shift=0.3)
+    text = done(run(f"make {settings}", tmp_path), 2).stdout
+    assert "FAIL" in text
+    assert "coefficient of flow" in text
