@@ -196,7 +196,7 @@ def _require_one_kind(found: Sequence[CountedColumn], places: Sequence[str]) -> 
             raise DataError(
                 f"{place} and {places[0]} count column {quote(first.name)} as different kinds: "
                 f"{column.type} ({column.settled}) and {first.type} ({first.settled}); count both "
-                f"with the same {parameter('levels', 'schema.json')}"
+                f"with the same {parameter('levels')} schema.json"
             )
 
 

@@ -43,6 +43,9 @@ _MOST_CONDITION = 1e10
 _NO_SPREAD = 1e-12
 # Errors that are all alike vary by rounding, in standard deviations of the old ones.
 _LEAST_VARIANCE = 1e-30
+# How much larger M and the fourth moment of errors may be than by the model's rows, where single
+# errors are not known (docs/check.md has the rates that follow).
+_UNKNOWN_SPREAD, _UNKNOWN_TAILS = 1.25, 2.0
 # Counts that floats can hold.
 _MOST_ROWS = 2**53
 
@@ -257,7 +260,9 @@ def regression_of_sums(
 
     Coefficients and the variance of errors follow from sums. How the sizes of single errors depend
     on the terms does not: they are taken to do so as the model's rows do, which is what is tested,
-    M = s² G^½ G₀^-½ M₀ G₀^-½ G^½ with G = Z′Z/n, and to have the same kurtosis.
+    M = s² G^½ G₀^-½ M₀ G₀^-½ G^½ with G = Z′Z/n. The model's rows may lack the largest errors that
+    there can be, and new rows with some of these spread more than sums can show. So M is taken to
+    be larger by a quarter, and the fourth moment twice as large as by the model's kurtosis.
     """
     line, n, size = design.lines[place], moments.n, design.n_terms
     means, centred = means_and_products(moments)
@@ -289,9 +294,9 @@ def regression_of_sums(
         basis.kept,
         inverse @ basis.shares[:, 0],
         n * (inverse @ inverse.T),
-        variance * (stretch @ old.meat @ stretch.T),
+        _UNKNOWN_SPREAD * variance * (stretch @ old.meat @ stretch.T),
         variance,
-        old.fourth * variance**2,
+        _UNKNOWN_TAILS * old.fourth * variance**2,
     )
 
 

@@ -507,3 +507,124 @@ def test_the_cliques_of_an_undirected_graph_are_counted(gml, sample_data, tmp_pa
     from_counts = gml("indtest", "implied.parquet", *asked)
     assert from_counts.returncode == 0
     assert from_counts.stdout == gml("indtest", data, *asked).stdout
+
+
+# ---------------------------------------------------------------------- numbers
+
+NUMBERS = "girth,height,age"
+OF_NUMBERS = [
+    "pc DATA -f json",
+    "pc DATA --test dg",
+    "pc DATA --test fisher-z -c girth,height,age",
+    "hc DATA",
+    "hc DATA --score bic-cg",
+    "ges DATA -f json",
+    "exact DATA",
+    "indtest DATA girth height -z kind -f json",
+    "indtest DATA kind age --test cg",
+    "indtest DATA --all-pairs -f csv",
+    "indtest DATA --implied GRAPH -f csv",
+    "score DATA GRAPH --score bic-cg --per-node -f json",
+    "score DATA GRAPH",
+    "fit-params DATA GRAPH --intervals 0.9 -f text",
+    "glasso DATA -c girth,height,age",
+]
+
+
+@pytest.fixture(scope="module")
+def trees(tmp_path_factory):
+    """A table of whole numbers and labels, its count file, and that of shards in another order."""
+    folder = tmp_path_factory.mktemp("trees")
+    rng = np.random.default_rng(11)
+    lines = ["kind,girth,height,old,age"]
+    for _ in range(400):
+        kind = rng.choice(["beech", "oak", "yew"])
+        old = rng.choice(["no", "yes"])
+        age = rng.integers(20, 60) + 90 * (old == "yes")
+        girth = age // 2 + rng.integers(0, 30) + 20 * (kind == "oak")
+        lines.append(f"{kind},{girth},{girth // 3 + rng.integers(0, 15)},{old},{age}")
+    (folder / "trees.csv").write_text("\n".join(lines) + "\n")
+    (folder / "sets.csv").write_text("kind,girth,height,old,age\n")
+    (folder / "g.dot").write_text(
+        "digraph { kind -> girth; old -> age; age -> girth; girth -> height }"
+    )
+    shards = write_shards(folder / "trees.csv", folder, 5)
+    wanted = ("--numeric", NUMBERS, "--sets", folder / "sets.csv")
+    for path in (folder / "trees.csv", *shards):
+        make("count", path, *wanted, "-o", folder / f"{path.stem}.parquet")
+    parts = [folder / f"{path.stem}.parquet" for path in shards]
+    make("merge", *parts[::-1], "-o", folder / "merged.parquet")
+    return folder
+
+
+def test_shards_of_numbers_are_the_whole(trees):
+    assert same_tables(trees / "merged.parquet", trees / "trees.parquet")
+    kinds = {c.name: c.type for c in library.read_counts(trees / "merged.parquet").columns}
+    assert sorted(name for name, kind in kinds.items() if kind == "numeric") == [
+        *sorted(NUMBERS.split(","))
+    ]
+
+
+@pytest.mark.parametrize("command", OF_NUMBERS)
+def test_numbers_that_were_counted_give_what_rows_give(trees, command):
+    def told(data, *more):
+        words = [{"DATA": data, "GRAPH": "g.dot"}.get(word, word) for word in command.split()]
+        output = without_digest(make_in(trees, *words, *more).stdout)
+        # Rows are told which columns are numbers.
+        output = re.sub(rb'(, )?"numeric": \[[^]]*\]', b"", output)
+        return re.sub(rb'"options": \{, ', b'"options": {', output)
+
+    of_rows = told("trees.csv", "--numeric", NUMBERS)
+    assert told("trees.parquet") == of_rows
+    assert told("merged.parquet") == of_rows
+
+
+def test_regressions_of_counts_are_those_of_rows(trees):
+    def regressions(data, *more):
+        model = json.loads(make_in(trees, "fit-params", data, "g.dot", *more).stdout)
+        found = {}
+        for node in model["nodes"]:
+            for k, line in enumerate(node.get("regressions", [node.get("gaussian")])):
+                if line is not None:
+                    found[node["id"], k] = {key: line[key] for key in line if key != "rows"}
+        return found
+
+    of_rows = regressions("trees.csv", "--numeric", NUMBERS)
+    assert len(of_rows) == 6
+    assert regressions("trees.parquet") == of_rows
+
+
+def make_in(folder, *args):
+    done = run(*args, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_numbers_of_a_graph_are_counted_for_its_fit_and_scores(trees):
+    make_in(trees, "fit-params", "trees.csv", "g.dot", "--numeric", NUMBERS, "-o", "m.json")
+    make_in(trees, "count", "trees.csv", "--graph", "m.json", "-o", "fam.parquet")
+    for command in ("score", "fit-params"):
+        mine, theirs = (
+            make_in(trees, command, data, "m.json", "-f", "text").stdout
+            for data in ("fam.parquet", "trees.csv")
+        )
+        assert mine == theirs
+
+
+def test_differing_kinds_of_shards(trees):
+    make_in(trees, "count", "part-0.csv", "--sets", "sets.csv", "-o", "labels.parquet")
+    done = run("merge", "part-1.parquet", "labels.parquet", "-o", "x.parquet", cwd=trees)
+    message = error_line(done, 3)
+    assert "column 'girth' as different kinds: nominal (rule) and numeric (declared)" in message
+    assert message.endswith("count both with the same --levels schema.json")
+    schema = {
+        "girth": {"type": "numeric"},
+        "age": {"type": "numeric"},
+        "height": {"type": "numeric"},
+    }
+    (trees / "schema.json").write_text(json.dumps({"schema": "gml/1", "columns": schema}))
+    make_in(
+        *(trees, "count", "part-0.csv", "--sets", "sets.csv", "--levels", "schema.json"),
+        *("-o", "numbers.parquet"),
+    )
+    make_in(trees, "merge", "part-1.parquet", "numbers.parquet", "-o", "x.parquet")

@@ -243,7 +243,7 @@ def test_differing_kinds_are_not_added_up():
     )
     with pytest.raises(DataError, match=r"'age' as different kinds: nominal \(.*\) and numeric"):
         merge_counts([numbers, labels], ["a.parquet", "b.parquet"])
-    with pytest.raises(DataError, match=r"`levels='schema.json'`"):
+    with pytest.raises(DataError, match="with the same `levels` schema.json"):
         merge_counts([labels, numbers])
 
 

@@ -1,4 +1,4 @@
-"""gml count DATA: tables of sets of columns, in a file that stands for the data."""
+"""gml count DATA: tables and sums of sets of columns, in a file that stands for the data."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from gml.cli.shared.run import claim_input
     "  gml fit-params counts.parquet graph.dot -o model.json   # the same model, without the rows\n"
     "  gml count survey.csv --implied graph.dot -o counts.parquet\n"
     "  gml count survey.csv --sets sets.csv --min-cell 10 -o counts.parquet\n"
+    "  gml count trial.csv --numeric dose,weight --pairs -o sums.parquet && gml hc sums.parquet\n"
     "  for f in part-*.csv; do gml count $f --pairs -o $f.parquet; done\n"
     "  gml merge part-*.parquet -o all.parquet",
 )
@@ -35,7 +36,8 @@ from gml.cli.shared.run import claim_input
     "graphs",
     multiple=True,
     metavar="GRAPH",
-    help="Count each node with its parents, for fit-params and score (repeatable).",
+    help="Count each node with its parents, for fit-params and score (repeatable); of a graph with "
+    "numbers all pairs, too.",
 )
 @click.option(
     "--implied",
@@ -68,6 +70,10 @@ def command(
     table they need; if one is missing, they exit 4 and name it. With --missing available, each
     table has its own rows, so the exact sets are needed. The options above can be combined. Count
     files of parts of the data can be added up to that of the whole with gml merge.
+
+    Columns of numbers (--numeric, or what a schema or graph declares) are added up within the
+    configurations of the labels of a set, with all their digits: their sums, and those of products
+    of two of them, from which correlations and regressions follow.
 
     If a graph or model declares levels, the tables have those levels.
     """

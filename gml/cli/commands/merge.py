@@ -30,8 +30,9 @@ def command(paths: tuple[str, ...], min_cell: int | None, out: CountFileOutput) 
     The files must count the same sets of the same columns in the same way. Labels of the data that
     only some of them have become levels of all; declared levels must be the same, and intervals
     that --bins chose from the data of one file do not fit the others: fix them with --cut or
-    --levels when counting. The columns are in the order of the first file,
-    which -o may replace.
+    --levels when counting. Columns must be of the same kinds: count with the same --levels
+    schema.json. Sums of numbers are exact, whatever the order of the files. The columns are in the
+    order of the first file, which -o may replace.
     """
     from gml.verbs.merge import merge
 
