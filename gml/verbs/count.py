@@ -221,6 +221,10 @@ def _columns(found: _Opened, options: ReadOptions, *, is_read: bool) -> dict[str
     What was read before has the kinds that it came with.
     """
     columns = {}
+    names = [variable.name for variable in found.counter.variables]
+    by_rule = {*found.counter.by_rule}
+    if not is_read:
+        by_rule.update(filter(options.goes_by_rule, names))
     for variable in found.counter.variables:
         levels = variable.levels or ()
         na = variable.name in found.with_added_level
@@ -230,7 +234,7 @@ def _columns(found: _Opened, options: ReadOptions, *, is_read: bool) -> dict[str
             _source(variable.name, levels, options),
             na,
             _type(variable, options),
-            DECLARED if is_read or options.says_something_of(variable.name) else RULE,
+            RULE if variable.name in by_rule else DECLARED,
         )
     return columns
 
@@ -299,13 +303,9 @@ class _Wanted:
     @property
     def declared(self) -> DeclaredColumns:
         """What the graphs declare about columns."""
-        return declared_columns(self.graphs)
-
-    @property
-    def numeric(self) -> list[str]:
-        """The columns that a graph declares to be numbers, and none gives levels to."""
-        levels = self.declared.levels
-        return [name for some in self.graphs for name in some.numeric() if name not in levels]
+        found = declared_columns(self.graphs)
+        numeric = (name for some in self.graphs for name in some.numeric())
+        return replace(found, numeric=[name for name in numeric if name not in found.levels])
 
     def columns(self, names: Sequence[str]) -> Sequence[str]:
         """Pick the columns used: all, or those of the sets that have a name."""

@@ -612,10 +612,11 @@ def test_numbers_of_a_graph_are_counted_for_its_fit_and_scores(trees):
 
 
 def test_differing_kinds_of_shards(trees):
-    make_in(trees, "count", "part-0.csv", "--sets", "sets.csv", "-o", "labels.parquet")
+    labels = ("--kinds", "labels", "-o", "labels.parquet")
+    make_in(trees, "count", "part-0.csv", "--sets", "sets.csv", *labels)
     done = run("merge", "part-1.parquet", "labels.parquet", "-o", "x.parquet", cwd=trees)
     message = error_line(done, 3)
-    assert "column 'girth' as different kinds: nominal (rule) and numeric (declared)" in message
+    assert "column 'girth' as different kinds: nominal (declared) and numeric (declared)" in message
     assert message.endswith("count both with the same --levels schema.json")
     schema = {
         "girth": {"type": "numeric"},

@@ -75,7 +75,8 @@ def test_sums_say_what_rows_say(made, change, fails):
     assert set(of_sums) == set(of_rows) - lacking
     for name, check in of_sums.items():
         known = of_rows[name]
-        assert check.status == known.status, name
+        # What sums do not show of the sizes of errors is taken for larger than it mostly is.
+        assert check.status == known.status or (check.kind, check.status) == ("sd", "pass"), name
         # The loss of an edge is less its own bias, which depends on the sizes of single errors.
         mine, theirs = (
             one.new["nats"] if one.kind == "edge" else one.effect for one in (check, known)

@@ -19,7 +19,7 @@ from gml.counts.count_parquet import encode_counts
 from gml.counts.countfile import count_sets
 from gml.counts.merging import merge_counts
 from gml.counts.small_cells import require_large_cells
-from gml.errors import CannotAnswer, DataError, MissingTable, UsageError
+from gml.errors import CannotAnswer, DataError, MissingTable
 from gml.scores.registry import SCORES
 
 NUMBERS = ["age", "far", "pay"]
@@ -237,7 +237,9 @@ def test_no_rows():
 
 def test_differing_kinds_are_not_added_up():
     table = frame()
-    labels = gml.count(gml.read(table.drop(columns=["far", "pay"])), sets=[["town", "age"]])
+    labels = gml.count(
+        gml.read(table.drop(columns=["far", "pay"]), labels="age"), sets=[["town", "age"]]
+    )
     numbers = gml.count(
         gml.read(table.drop(columns=["far", "pay"]), numeric="age"), sets=[["town", "age"]]
     )
@@ -301,7 +303,7 @@ def test_tables_of_numbers_are_refused():
         lambda: engine.statistics([(0, 1, ())]),
         lambda: engine.pair_statistics(np.array([[0, 1]])),
     ):
-        with pytest.raises(UsageError, match="'age' has numbers"):
+        with pytest.raises(DataError, match="'age' is numeric"):
             ask()
     assert next(engine.tables([gml.TableSet((0, 4))])).n == 300
 
