@@ -617,7 +617,7 @@ def test_differing_kinds_of_shards(trees):
     done = run("merge", "part-1.parquet", "labels.parquet", "-o", "x.parquet", cwd=trees)
     message = error_line(done, 3)
     assert "column 'girth' as different kinds: nominal (declared) and numeric (declared)" in message
-    assert message.endswith("count both with the same --levels schema.json")
+    assert message.endswith("count both with the same --levels schema.json\n")
     schema = {
         "girth": {"type": "numeric"},
         "age": {"type": "numeric"},
