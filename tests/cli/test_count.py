@@ -515,6 +515,7 @@ NUMBERS = "girth,height,age"
 OF_NUMBERS = [
     "pc DATA -f json",
     "pc DATA --test dg",
+    "chowliu DATA",
     "pc DATA --test fisher-z -c girth,height,age",
     "hc DATA",
     "hc DATA --score bic-cg",
