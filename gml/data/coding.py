@@ -93,7 +93,7 @@ def build_dataset(
         offer_available=options.offer_available,
         offer_em=options.offer_em,
         advice=options.gaps_advice,
-        declared={*options.levels.levels, *options.levels.intervals},
+        declared={name for name in dataset.names if options.declares_missing(name)},
         unweighed={} if unweighed is None else {str(options.weights_column): unweighed},
     )
     # Choosing rows forgets what all of them held.

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypedDict, Unpack
 
 from gml.data.dataset import MAX_LEVELS
 from gml.data.discretize import BY_OTHERS, HARTEMINK, MDLP, METHODS, Binning, parse_binning
+from gml.data.levels import NA_LEVEL
 from gml.data.schema import NUMERIC, Schema, declared_by, is_text, read_schema
 from gml.errors import (
     UnknownParameter,
@@ -262,6 +263,11 @@ class ReadOptions:
     def expected_levels(self, name: str) -> tuple[str, ...]:
         """The levels of a column that come before any others it may have."""
         return self.levels.expected.get(name, ())
+
+    def declares_missing(self, name: str) -> bool:
+        """Whether the levels that a column is known to have include the one for missing cells."""
+        of_schema = self.declared_levels(name) or self.declared_intervals(name) or ()
+        return NA_LEVEL in (*of_schema, *self.expected_levels(name))
 
     def says_something_of(self, name: str) -> bool:
         """Whether a column is declared, cut or kept as numbers."""

@@ -129,8 +129,6 @@ def test_frames_are_read_one_by_one(lines, tmp_path):
         assert stream.missing_treatment == memory.missing_treatment
         sets = [gml.TableSet((0,), (1, 2)), gml.TableSet((1,))]
         assert content(list(stream.tables(sets))) == content(list(memory.tables(sets)))
-        # What a model keeps of its rows.
-        assert stream.n_before == memory.missing_treatment.rows
 
 
 def test_a_dataset_is_one_piece(lines, tmp_path):
