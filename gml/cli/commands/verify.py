@@ -23,8 +23,7 @@ from gml.errors import DataError, counted
     "  gml verify counts/*.parquet -q              # are the shards whole?\n"
     "\n\b\n"
     "Exit codes: 0 all as written, 1 a file was changed or made from other inputs,\n"
-    "3 a file cannot be read, is neither JSON nor counts or has no hash, whatever the others\n"
-    "are.",
+    "3 a file is unreadable or has no hash, whatever the others are.",
 )
 @click.argument("paths", metavar="FILE...", nargs=-1, required=True)
 @click.option(
