@@ -188,6 +188,19 @@ def by_dataset(case: Case, model: object, folder: Path) -> object:
     return checked(_read(case, folder), model, case)
 
 
+def by_open_stream(case: Case, model: object, folder: Path) -> object:
+    """A stream that was opened before, and is read in passes."""
+    path = case.written(case.new, folder / "new.csv")
+    with in_passes(), gml.open_stream(path, **_reading(case)) as stream:
+        return checked(stream, model, case)
+
+
+def by_blocks(case: Case, model: object, folder: Path) -> object:
+    """Blocks of rows that were read before."""
+    with in_passes(), gml.open_stream(_read(case, folder).blocks(70)) as stream:
+        return checked(stream, model, case)
+
+
 def by_counts(case: Case, model: object, folder: Path, **how: object) -> object:
     """A count file."""
     path = case.written(case.new, folder / "new.csv")
@@ -216,7 +229,7 @@ def by_shards(case: Case, model: object, folder: Path) -> object:
 
 
 OF_ROWS = (by_rows, by_stream, by_frame, by_frame_of_text)
-OF_COMPLETE_ROWS = (by_rows, by_dataset)
+OF_COMPLETE_ROWS = (by_rows, by_dataset, by_open_stream, by_blocks)
 OF_COUNTS = (by_rows, by_counts, by_counts_of_stream, by_counts_of_dataset, by_shards)
 
 
