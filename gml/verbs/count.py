@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
 from math import comb
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Unpack
 
+from gml.counts.answers import MissingTreatment
 from gml.counts.count_parquet import encode_counts as encode_counts
 from gml.counts.counter import Counter
 from gml.counts.countfile import (
@@ -26,9 +27,7 @@ from gml.counts.open_rows import read_or_open
 from gml.counts.small_cells import require_large_cells
 from gml.data.dataset import Dataset
 from gml.data.discretize import cuts_of_levels
-from gml.data.missing import apply_missing_policy, warn_of_level_in_common
 from gml.data.options import MISSING_POLICIES, ReadingKeywords, ReadOptions
-from gml.data.rejections import about
 from gml.errors import DataError, UsageError, parameter, place, unknown_name
 from gml.formats.column_sets import ColumnSet, read_column_sets
 from gml.graph.chordal import maximal_cliques
@@ -96,84 +95,43 @@ def count(
     CountFile(5000 rows, 1 table of 2 columns, 4 cells)
     """
     wanted = _Wanted.of(pairs, triples, _several(graph), _several(implied), sets)
-    where = place(name_of(data, "the data"))
     if isinstance(data, Dataset | Counter):
         options = options_for(data, reading, threads=threads)
     else:
         declared = wanted.declared
         reading = with_policy(reading, declared.dialect, MISSING_POLICIES)
         options = options_for(data, declaring(reading, declared), threads=threads)
-    options = replace(options, digest=True)
-    found = _opened(data, options, wanted, where, threads)
-    if found.counter.n == 0:
-        reporter().warn(f"{where}: no rows to count")
+    counter = _opened(data, replace(options, digest=True), wanted, threads)
+    if counter.n == 0:
+        reporter().warn(f"{place(name_of(data, 'the data'))}: no rows to count")
+    treated = counter.missing_treatment
+    if treated is None:
+        treated = MissingTreatment("available" if counter.missing else "error", counter.n, {})
     counts = count_sets(
-        found.counter,
-        wanted.sets([variable.name for variable in found.counter.variables]),
+        counter,
+        wanted.sets([variable.name for variable in counter.variables]),
         options=CountOptions(
-            found.policy,
+            treated.policy,
             options.decimal,
-            tuple(sorted(options.na_tokens)),
+            tuple(sorted(options.na_tokens if treated.na is None else treated.na)),
             options.weights,
             options.bins,
         ),
-        columns=_columns(found, options),
-        dropped=found.n_before - found.counter.n,
-        missing=found.missing,
+        columns=_columns(counter, treated, options),
+        dropped=treated.rows - counter.n,
     )
     if min_cell is not None:
         require_large_cells(counts, min_cell)
     return counts
 
 
-class _Opened(NamedTuple):
-    """An engine, and what is known of its rows before missing values were treated."""
-
-    counter: Counter
-    policy: str
-    n_before: int
-    with_added_level: frozenset[str] = frozenset()
-    missing: Mapping[str, int] | None = None
-
-
-def _opened(
-    data: Data, options: ReadOptions, wanted: _Wanted, where: str, threads: int | None
-) -> _Opened:
-    """Open data for counting; missing cells are counted before they are gone."""
+def _opened(data: Data, options: ReadOptions, wanted: _Wanted, threads: int | None) -> Counter:
+    """Open data for counting."""
     if isinstance(data, Dataset | Counter):
-        raw = rows_of(data, options, used=wanted.columns)
+        found: Dataset | Counter = rows_of(data, options, used=wanted.columns)
     else:
-        found = read_or_open(
-            data,
-            replace(options, missing="available"),
-            used=wanted.columns,
-            threads=threads,
-            missing_elsewhere=options.missing,
-        )
-        if not isinstance(found, Dataset):
-            return _Opened(
-                found, options.missing, found.n_before, found.with_added_level, found.lacking
-            )
-        raw = found
-    policy = options.missing
-    if isinstance(data, Dataset | Counter) and raw.missing:
-        policy = "available"
-    if policy == "level":
-        warn_of_level_in_common(raw, options.na_tokens)
-    with about(data):
-        dataset = apply_missing_policy(
-            raw,
-            policy,
-            where,
-            declared={*options.levels.levels, *options.levels.intervals},
-            min_complete=options.min_complete,
-        )
-    added = frozenset(
-        after.name
-        for before, after in zip(raw.variables, dataset.variables, strict=True)
-        if len(after.levels or ()) > len(before.levels or ())
-    )
-    return _Opened(engine_over(dataset, data, threads=threads), policy, raw.n, added)
+        found = read_or_open(data, options, used=wanted.columns, threads=threads)
+    return engine_over(found, data, threads=threads) if isinstance(found, Dataset) else found
 
 
 def _tables_of(given: GivenGraph) -> list[tuple[str, ...]]:
@@ -192,14 +150,16 @@ def _several(given: Any) -> tuple[Any, ...]:
     return tuple(given) if isinstance(given, list | tuple) else (given,)
 
 
-def _columns(found: _Opened, options: ReadOptions) -> dict[str, CountedColumn]:
+def _columns(
+    counter: Counter, treated: MissingTreatment, options: ReadOptions
+) -> dict[str, CountedColumn]:
     """What is known about columns, before and after missing values were treated."""
     columns = {}
-    for variable in found.counter.variables:
-        levels = variable.levels or ()
-        na = variable.name in found.with_added_level
-        columns[variable.name] = CountedColumn(
-            variable.name, levels, _source(variable.name, levels, options), na
+    for variable in counter.variables:
+        name, levels = variable.name, variable.levels or ()
+        added = treated.policy == "level" and not options.declares_missing(name)
+        columns[name] = CountedColumn(
+            name, levels, _source(name, levels, options), added and name in treated.cells
         )
     return columns
 
