@@ -43,8 +43,8 @@ def dump_dot(graph: Graph) -> str:
     lines = ["digraph {", f'  graph [kind="{graph.kind}"];']
     for name in graph.names:
         lines.append(f"  {quoted(name)}{_shown(node_attributes(graph, name))};")
-    for edge in graph.edges():
-        source, target = graph.names[edge.source], graph.names[edge.target]
+    for edge in graph.edges:
+        source, target = edge.source, edge.target
         lines.append(f"  {quoted(source)} -> {quoted(target)}{_shown(edge_attributes(edge))};")
     lines.append("}")
     return "\n".join(lines) + "\n"

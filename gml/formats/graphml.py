@@ -38,7 +38,7 @@ def dump_graphml(graph: Graph) -> str:
     import networkx as nx
 
     require_graph_text(graph, "GraphML")
-    texts = [value for edge in graph.edges() for value in edge.attributes.values()]
+    texts = [value for edge in graph.edges for value in edge.attributes.values()]
     for text in (*graph.names, *texts):
         if isinstance(text, str) and _FORBIDDEN.search(text):
             raise GraphError(
@@ -51,12 +51,12 @@ def dump_graphml(graph: Graph) -> str:
         result.graph["learning"] = json.dumps(graph.learning.written())
     for name in graph.names:
         result.add_node(name, **column_attributes(graph, name, ascii=True))
-    for edge in graph.edges():
+    for edge in graph.edges:
         source_mark, target_mark = EDGE_TYPES[edge.type]
         extra = {key: scalar(value) for key, value in known_values(edge.attributes).items()}
         result.add_edge(
-            graph.names[edge.source],
-            graph.names[edge.target],
+            edge.source,
+            edge.target,
             mark_source=_MARK_NAMES[source_mark],
             mark_target=_MARK_NAMES[target_mark],
             **extra,

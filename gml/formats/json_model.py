@@ -57,8 +57,8 @@ def dump_json_model(net: BayesNet, *, inputs: Hashes = NO_INPUTS) -> str:
         if node["id"] in numbers:
             node["numbers"] = numbers[node["id"]].written()
     edges = [
-        {"source": net.names[edge.source], "target": net.names[edge.target], "type": edge.type}
-        for edge in net.graph.edges()
+        {"source": edge.source, "target": edge.target, "type": edge.type}
+        for edge in net.graph.edges
     ]
     return node_link_text(about, nodes, edges, inputs)
 

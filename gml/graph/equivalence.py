@@ -23,10 +23,10 @@ def equivalence_class(dag: Graph, knowledge: Knowledge | None = None) -> Graph:
     Examples
     --------
     >>> dag = Graph.from_edges("ABC", [("A", "-->", "B"), ("B", "-->", "C")])
-    >>> equivalence_class(dag).kind, [edge.type for edge in equivalence_class(dag).edges()]
+    >>> equivalence_class(dag).kind, [edge.type for edge in equivalence_class(dag).edges]
     ('cpdag', ['---', '---'])
     >>> told = equivalence_class(dag, Knowledge(require=(("A", "B"),)))
-    >>> told.kind, [edge.type for edge in told.edges()]
+    >>> told.kind, [edge.type for edge in told.edges]
     ('pdag', ['-->', '-->'])
     """
     require_marks(len(dag.names), _MATRICES)
@@ -63,7 +63,7 @@ def representative(dag: Graph, knowledge: Knowledge | None = None) -> Graph:
     Examples
     --------
     >>> dag = Graph.from_edges("ABC", [("A", "-->", "B"), ("B", "-->", "C")])
-    >>> [(edge.source, edge.target) for edge in representative(dag).edges()]
-    [(1, 0), (2, 1)]
+    >>> [(edge.source, edge.target) for edge in representative(dag).edges]
+    [('B', 'A'), ('C', 'B')]
     """
     return consistent_extension(equivalence_class(dag, knowledge))

@@ -139,8 +139,8 @@ def consistent_extension(graph: Graph, *, sources: Collection[str] = ()) -> Grap
     Examples
     --------
     >>> line = Graph.from_edges("ABC", [("A", "---", "B"), ("B", "---", "C")])
-    >>> [(edge.source, edge.target) for edge in consistent_extension(line).edges()]
-    [(1, 0), (2, 1)]
+    >>> [(edge.source, edge.target) for edge in consistent_extension(line).edges]
+    [('B', 'A'), ('C', 'B')]
     """
     if graph.kind == "dag":
         return graph

@@ -12,7 +12,7 @@ from enum import IntEnum
 from functools import cached_property
 from itertools import islice
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +25,11 @@ from gml.resources import FEW_BYTES, require_memory
 
 if TYPE_CHECKING:
     import networkx as nx
+    import pandas as pd
     import pydot
 
 _EDGES_SHOWN = 8
+_Node = TypeVar("_Node", str, int)
 KINDS = ("dag", "cpdag", "pdag", "pag", "undirected")
 
 
@@ -79,12 +81,34 @@ def oriented(a: str, mark_a: Mark, b: str, mark_b: Mark) -> tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Edge:
-    """An edge read from source to target, with its type and attributes."""
+    """An edge read from one node to another, by their names; its attributes are what is known.
 
-    source: int
-    target: int
+    Examples
+    --------
+    >>> Edge("smoke", "lung", "-->", {"strength": 0.9}).attributes["strength"]
+    0.9
+    """
+
+    source: str
+    target: str
     type: str
-    attributes: Mapping[str, Any]
+    attributes: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+class Edges(tuple[Edge, ...]):
+    """The edges of a graph; a call returns them as well, as in networkx.
+
+    Examples
+    --------
+    >>> graph = Graph.from_edges(["rain", "wet"], [("rain", "-->", "wet")])
+    >>> graph.edges[0] == graph.edges()[0] == Edge("rain", "wet", "-->")
+    True
+    """
+
+    __slots__ = ()
+
+    def __call__(self) -> Edges:
+        return self
 
 
 @dataclass(frozen=True, repr=False)
@@ -94,10 +118,10 @@ class Graph:
     Examples
     --------
     >>> graph = Graph.from_edges(["A", "B", "C"], [("C", "-->", "A"), ("A", "-->", "B")])
-    >>> graph.kind, [(edge.source, edge.type, edge.target) for edge in graph.edges()]
-    ('dag', [(0, '-->', 1), (2, '-->', 0)])
-    >>> graph.parents(1)
-    [0]
+    >>> graph.kind, [(edge.source, edge.type, edge.target) for edge in graph.edges]
+    ('dag', [('A', '-->', 'B'), ('C', '-->', 'A')])
+    >>> graph.parents("B"), graph.neighbours("A"), graph.adjacent("B", "C")
+    (['A'], ['B', 'C'], False)
     """
 
     names: tuple[str, ...]
@@ -211,44 +235,67 @@ class Graph:
         except KeyError:
             raise GraphError(unknown_name("node", name, self.names)) from None
 
-    def _require_positions(self, *given: object) -> None:
-        """Refuse a name, or anything else, where the position of a node is needed."""
-        for position in given:
-            if isinstance(position, str):
-                raise UsageError(
-                    f"nodes are given by their position here, not by name: index({position!r}) of "
-                    f"the graph is {self.index(position)}"
-                )
-            if not isinstance(position, Integral) or not 0 <= int(position) < len(self.names):
-                raise UsageError(
-                    f"the position of a node is a whole number from 0 to {len(self.names) - 1}, "
-                    f"not {position!r}"
-                )
+    def position(self, node: str | int) -> int:
+        """Return the position of a node that is given by its name, or by that already."""
+        given: object = node
+        if isinstance(given, str):
+            return self.index(given)
+        if not isinstance(given, Integral) or not 0 <= int(given) < len(self.names):
+            raise UsageError(
+                "a node is given by its name, or by its position: a whole number from 0 to "
+                f"{len(self.names) - 1}, not {given!r}"
+            )
+        return int(given)
+
+    def _as_given(self, node: _Node, positions: NDArray[np.int64]) -> list[_Node]:
+        """Nodes by their names if one was given by its name, else by their positions."""
+        found: list[Any] = positions.tolist()
+        return [self.names[i] for i in found] if isinstance(node, str) else found
 
     @cached_property
     def _positions(self) -> dict[str, int]:
         return {name: i for i, name in enumerate(self.names)}
 
-    def edge_type(self, i: int, j: int) -> str | None:
-        """Return the type of the edge read from i to j; None if there is none, or reversed."""
-        self._require_positions(i, j)
+    def pair(self, edge: Edge) -> tuple[int, int]:
+        """Return the positions of the ends of an edge, the lower first: its key in `attributes`."""
+        i, j = self.index(edge.source), self.index(edge.target)
+        return min(i, j), max(i, j)
+
+    def edge_type(self, a: str | int, b: str | int) -> str | None:
+        """Return the type of the edge read from a to b; None if there is none, or reversed."""
+        i, j = self.position(a), self.position(b)
         return _TYPE_OF.get((self.marks[j, i], self.marks[i, j]))
 
-    def edges(self) -> Iterator[Edge]:
-        """Yield each edge once, in the order of source and target."""
+    @cached_property
+    def edges(self) -> Edges:
+        """Each edge once, in the order of source and target."""
+        return Edges(self._each_edge())
+
+    def _each_edge(self) -> Iterator[Edge]:
         for i, others, there, here in _edges_by_node(self.marks):
             ends = zip(others.tolist(), there.tolist(), here.tolist(), strict=True)
             for j, at_j, at_i in ends:
                 # Read from the other end, an edge with two equal marks appears a second time.
                 type_ = _TYPE_OF.get((at_i, at_j))
                 if type_ is not None and (at_i != at_j or i < j):
-                    yield Edge(i, j, type_, self.attributes.get((min(i, j), max(i, j)), {}))
+                    known = self.attributes.get((min(i, j), max(i, j)), {})
+                    yield Edge(self.names[i], self.names[j], type_, known)
 
-    def parents(self, j: int) -> list[int]:
-        """Return the nodes whose edge to j has an arrow at j and a tail at the node."""
-        self._require_positions(j)
+    def parents(self, node: _Node) -> list[_Node]:
+        """Return the nodes with an arrow to a node; positions if it is given by its position."""
+        j = self.position(node)
         arrows = (self.marks[:, j] == Mark.ARROW) & (self.marks[j, :] == Mark.TAIL)
-        return [int(i) for i in np.flatnonzero(arrows)]
+        return self._as_given(node, np.flatnonzero(arrows))
+
+    def children(self, node: _Node) -> list[_Node]:
+        """Return the nodes that a node has an arrow to, as `parents` does."""
+        i = self.position(node)
+        arrows = (self.marks[i, :] == Mark.ARROW) & (self.marks[:, i] == Mark.TAIL)
+        return self._as_given(node, np.flatnonzero(arrows))
+
+    def neighbours(self, node: _Node) -> list[_Node]:
+        """Return the nodes that share an edge of any type with a node, as `parents` does."""
+        return self._as_given(node, np.flatnonzero(self.marks[self.position(node)]))
 
     def parent_sets(self) -> list[tuple[int, ...]]:
         """Return the parents of every node."""
@@ -257,10 +304,9 @@ class Graph:
             for _, others, there, here in _edges_by_node(self.marks)
         ]
 
-    def adjacent(self, i: int, j: int) -> bool:
-        """Whether there is an edge between i and j."""
-        self._require_positions(i, j)
-        return bool(self.marks[i, j])
+    def adjacent(self, a: str | int, b: str | int) -> bool:
+        """Whether there is an edge between two nodes."""
+        return bool(self.marks[self.position(a), self.position(b)])
 
     def about_column(self, name: str) -> dict[str, Any]:
         """Return what is known about the column of a node, as JSON and networkx have it."""
@@ -270,6 +316,24 @@ class Graph:
         elif name in self.numeric:
             found["type"] = "numeric"
         return found | ({"hidden": True} if name in self.hidden else {})
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a pandas DataFrame with a row for each edge: ends, type and what is known.
+
+        Examples
+        --------
+        >>> graph = Graph.from_edges("ABC", [("A", "---", "B", {"strength": 0.7})])
+        >>> print(graph.to_frame().to_string(index=False))
+        source target type  strength
+             A      B  ---       0.7
+        """
+        import pandas as pd
+
+        rows = [(edge.source, edge.target, edge.type) for edge in self.edges]
+        frame = pd.DataFrame(rows, columns=["source", "target", "type"])
+        for key in dict.fromkeys(key for edge in self.edges for key in edge.attributes):
+            frame[key] = [edge.attributes.get(key) for edge in self.edges]
+        return frame
 
     def to_networkx(self) -> nx.DiGraph | nx.Graph:
         """Return a networkx graph with the type and attributes of each edge.
@@ -288,8 +352,8 @@ class Graph:
         result = nx.Graph() if self.kind == "undirected" else nx.DiGraph()
         for name in self.names:
             result.add_node(name, **self.about_column(name))
-        for edge in self.edges():
-            ends = self.names[edge.source], self.names[edge.target]
+        for edge in self.edges:
+            ends = edge.source, edge.target
             result.add_edge(*ends, type=edge.type, **edge.attributes)
             tail, head = EDGE_TYPES[edge.type]
             if tail == head and result.is_directed():
@@ -298,8 +362,8 @@ class Graph:
 
     def __repr__(self) -> str:
         shown = [
-            f"{self.names[edge.source]} {edge.type} {self.names[edge.target]}"
-            for edge in islice(self.edges(), _EDGES_SHOWN)
+            f"{edge.source} {edge.type} {edge.target}"
+            for edge in islice(self._each_edge(), _EDGES_SHOWN)
         ]
         if self.n_edges > _EDGES_SHOWN:
             shown.append("…")

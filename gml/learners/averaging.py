@@ -104,9 +104,9 @@ class Shares:
         rank = {name: k for k, name in enumerate(self.names)}
         strength = self.strength
         attributes = {}
-        for edge in graph.edges():
-            i, j = rank[graph.names[edge.source]], rank[graph.names[edge.target]]
-            ends = min(edge.source, edge.target), max(edge.source, edge.target)
+        for edge in graph.edges:
+            i, j = rank[edge.source], rank[edge.target]
+            ends = graph.pair(edge)
             if graph.kind == "undirected":
                 attributes[ends] = {"strength": float(strength[i, j])}
                 continue
@@ -140,8 +140,8 @@ class Averaged:
     def minority(self) -> list[tuple[str, str, float]]:
         """Arrows against their majority: from, to, and the share of the direction."""
         return [
-            (self.graph.names[edge.source], self.graph.names[edge.target], direction)
-            for edge in self.graph.edges()
+            (edge.source, edge.target, direction)
+            for edge in self.graph.edges
             if edge.type == "-->" and (direction := edge.attributes["direction"]) < _HALF
         ]
 
@@ -208,8 +208,8 @@ def average_probabilities(
     --------
     >>> to_b = np.array([[0, 0.9, 0.1], [0.1, 0, 0], [0.1, 0.8, 0]])
     >>> averaged = average_probabilities("ABC", to_b)
-    >>> [(edge.source, edge.type, edge.target) for edge in averaged.graph.edges()]
-    [(0, '-->', 1), (2, '-->', 1)]
+    >>> [(edge.source, edge.type, edge.target) for edge in averaged.graph.edges]
+    [('A', '-->', 'B'), ('C', '-->', 'B')]
     """
     order = NameOrder(names)
     directed = order.matrix(probabilities)

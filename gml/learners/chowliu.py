@@ -116,7 +116,7 @@ def chow_liu(
     >>> import gml
     >>> data = gml.read("sample_data/asia.csv", columns=("smoke", "lung", "either"))
     >>> tree = chow_liu(gml.MemoryCounter(data)).graph
-    >>> [(tree.names[e.source], tree.names[e.target]) for e in tree.edges()]
+    >>> [(e.source, e.target) for e in tree.edges]
     [('lung', 'smoke'), ('either', 'lung')]
     """
     names = [variable.name for variable in counter.variables]

@@ -42,8 +42,8 @@ def best_member(
     >>> data = gml.read("sample_data/flats.csv", numeric=["size", "rent", "heating"])
     >>> score = gml.SCORES["bic-glm"](gml.MemoryCounter(data))
     >>> arc = Graph.from_edges(data.names, [("heating", "-->", "condition")])
-    >>> [(edge.source, edge.target) for edge in best_member(score, arc)[0].edges()]
-    [(1, 5)]
+    >>> [(edge.source, edge.target) for edge in best_member(score, arc)[0].edges]
+    [('condition', 'heating')]
     """
     names = tuple(sorted(dag.names))
     at = np.array([dag.names.index(name) for name in names], dtype=np.intp)

@@ -94,7 +94,7 @@ def minimal_imap(
     >>> import gml
     >>> chain = gml.Graph.from_edges("ABC", [("A", "-->", "B"), ("B", "-->", "C")])
     >>> found = gml.minimal_imap(gml.OracleTest(chain), ["A", "C", "B"]).graph
-    >>> [(found.names[e.source], found.names[e.target]) for e in found.edges()]
+    >>> [(e.source, e.target) for e in found.edges]
     [('A', 'B'), ('A', 'C'), ('C', 'B')]
     """
     require_share(alpha=alpha)

@@ -59,7 +59,7 @@ class MarkovNet:
     >>> net = MarkovNet((a, b), (Potential((a, b), np.array([[0.5, -0.5], [-0.5, 0.5]])),))
     >>> net
     MarkovNet(2 nodes, 1 edge: 'A', 'B')
-    >>> [edge.attributes["coupling"] for edge in net.graph.edges()]
+    >>> [edge.attributes["coupling"] for edge in net.graph.edges]
     [0.5]
     """
 

@@ -175,8 +175,8 @@ class Network:
     ...         CPT(wet, (rain,), np.array([[0.9, 0.1], [0.2, 0.8]])),
     ...     )
     ... )
-    >>> net.graph.parents(1), net.n_parameters
-    ([0], 3)
+    >>> net.graph.parents("wet"), net.n_parameters
+    (['rain'], 3)
     >>> net
     Network(2 discrete nodes, 1 edge: 'rain', 'wet')
     """

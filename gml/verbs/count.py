@@ -176,7 +176,7 @@ def _tables_of(given: GivenGraph) -> list[tuple[str, ...]]:
     if graph.kind == "undirected":
         return [tuple(names[k] for k in clique) for clique in maximal_cliques(graph)]
     dag = given.dag()
-    return [(name, *(names[i] for i in dag.parents(j))) for j, name in enumerate(names)]
+    return [(name, *dag.parents(name)) for name in names]
 
 
 def _several(given: Any) -> tuple[Any, ...]:

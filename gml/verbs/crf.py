@@ -272,10 +272,7 @@ def _terms(
     unread = [variable.name for variable in inputs if variable.name not in read]
     if unread:
         reporter().tell(f"not joined with a target, left out: {listing(unread)}")
-    others = sum(
-        graph.names[edge.source] not in targets and graph.names[edge.target] not in targets
-        for edge in graph.edges()
-    )
+    others = sum(edge.source not in targets and edge.target not in targets for edge in graph.edges)
     if others:
         reporter().tell(
             f"{counted(others, 'edge')} between inputs {agreeing(others, 'is', 'are')} ignored: "

@@ -462,7 +462,7 @@ def test_arrows_of_yed_are_read():
         ("D", "<->", "E"),
         ("E", "o->", "F"),
     }
-    assert not any(edge.attributes for edge in graph.edges())
+    assert not any(edge.attributes for edge in graph.edges)
 
 
 def test_undirected_edges_of_yed_make_a_pdag():

@@ -49,9 +49,9 @@ class Layers:
 def neighbours_of(graph: Graph) -> Neighbours:
     """The nodes that each node has an edge with, by name."""
     around: Neighbours = [[] for _ in graph.names]
-    for edge in graph.edges():
-        around[edge.source].append(edge.target)
-        around[edge.target].append(edge.source)
+    for i, j in map(graph.pair, graph.edges):
+        around[i].append(j)
+        around[j].append(i)
     return [sorted(others, key=graph.names.__getitem__) for others in around]
 
 

@@ -173,7 +173,7 @@ class GivenGraph:
 
 def _into_labels(dag: Graph, numbers: Collection[str]) -> list[str]:
     """The arrows of a DAG from numbers to labels, in order."""
-    ends = [(dag.names[edge.source], dag.names[edge.target]) for edge in dag.edges()]
+    ends = [(edge.source, edge.target) for edge in dag.edges]
     return [
         f"{source} -> {target}"
         for source, target in ends
