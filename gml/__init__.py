@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     from gml.formats.test_log import TestLog
     from gml.gate.deliveries import CheckReports
     from gml.gate.result import CheckReport
-    from gml.graph.graph import Graph, Mark
+    from gml.graph.edges import Mark
+    from gml.graph.graph import Graph
     from gml.graph.knowledge import Knowledge
     from gml.independence.oracle import OracleTest
     from gml.independence.registry import ADJUSTMENTS as ADJUSTMENTS
@@ -129,7 +130,7 @@ _HOMES = {verb: f"gml.verbs.{verb}" for verb in _LEARN + _MODELS + _ABOUT_THEM +
     "MixedInference": "gml.model.mixed.inference",
     "Knowledge": "gml.graph.knowledge",
     "LinearGaussian": "gml.model.bayesnet",
-    "Mark": "gml.graph.graph",
+    "Mark": "gml.graph.edges",
     "MarkovNet": "gml.model.markovnet",
     "MemoryCounter": "gml.counts.memory",
     "OracleTest": "gml.independence.oracle",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gml.graph.graph import EDGE_TYPES, Mark, oriented
+from gml.graph.edges import EDGE_TYPES, Mark, oriented
 
 _UP, _DOWN, _LEFT, _RIGHT = (-1, 0), (1, 0), (0, -1), (0, 1)
 _LINES = {

@@ -25,7 +25,8 @@ from gml.formats.foreign_edges import (
 )
 from gml.formats.foreign_nodes import column_attributes, read_columns
 from gml.formats.text_room import require_graph_text
-from gml.graph.graph import EDGE_TYPES, Edge, Graph, Mark
+from gml.graph.edges import EDGE_TYPES, Edge, Mark
+from gml.graph.graph import Graph
 from gml.resources import require_memory
 
 _SHAPES = {Mark.TAIL: "none", Mark.ARROW: "normal", Mark.CIRCLE: "odot"}

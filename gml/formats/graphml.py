@@ -18,7 +18,8 @@ from gml.errors import CannotAnswer, DataError, GraphError, quote
 from gml.formats.foreign_edges import decode_list, known_values, merge_edges, scalar
 from gml.formats.foreign_nodes import column_attributes, read_columns
 from gml.formats.text_room import require_graph_text
-from gml.graph.graph import EDGE_TYPES, Graph, Mark
+from gml.graph.edges import EDGE_TYPES, Mark
+from gml.graph.graph import Graph
 from gml.graph.provenance import Provenance
 from gml.progress import reporter
 

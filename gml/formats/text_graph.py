@@ -7,7 +7,8 @@ from typing import Any
 
 from gml.errors import counted
 from gml.formats.text_room import require_graph_text
-from gml.graph.graph import Edge, Graph
+from gml.graph.edges import Edge
+from gml.graph.graph import Graph
 from gml.printable_text import printable, visible
 from gml.text_table import aligned, column
 

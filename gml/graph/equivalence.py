@@ -7,8 +7,9 @@ from hashlib import sha256
 
 import numpy as np
 
+from gml.graph.edges import Mark
 from gml.graph.extension import consistent_extension
-from gml.graph.graph import Graph, Mark, require_marks
+from gml.graph.graph import Graph, require_marks
 from gml.graph.knowledge import Knowledge
 from gml.graph.orientation import maximally_oriented
 from gml.name_order import NameOrder

@@ -23,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.errors import DataError, GraphError, quote
-from gml.graph.graph import EDGE_TYPES, Graph, Mark, require_marks
+from gml.graph.edges import EDGE_TYPES, Mark
+from gml.graph.graph import Graph, require_marks
 from gml.graph.orientation import Matrix, unshielded_triples
 from gml.name_order import NameOrder
 

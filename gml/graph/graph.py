@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from enum import IntEnum
 from functools import cached_property
 from itertools import islice
 from numbers import Integral
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.errors import GraphError, UsageError, counted, parameter, quote, unknown_name
+from gml.graph.edges import EDGE_TYPES, RESERVED, TYPE_OF, Edge, Edges, Mark
 from gml.graph.order import find_cycle
 from gml.graph.provenance import Provenance
 from gml.printable_text import printable
@@ -31,84 +31,6 @@ if TYPE_CHECKING:
 _EDGES_SHOWN = 8
 _Node = TypeVar("_Node", str, int)
 KINDS = ("dag", "cpdag", "pdag", "pag", "undirected")
-
-
-class Mark(IntEnum):
-    """What stands at one end of an edge.
-
-    Examples
-    --------
-    >>> graph = Graph.from_edges(["a", "b"], [("a", "-->", "b")])
-    >>> Mark(graph.marks[0, 1]), Mark(graph.marks[1, 0])
-    (<Mark.ARROW: 2>, <Mark.TAIL: 1>)
-    """
-
-    NONE = 0
-    TAIL = 1
-    ARROW = 2
-    CIRCLE = 3
-
-
-EDGE_TYPES: dict[str, tuple[Mark, Mark]] = {
-    "-->": (Mark.TAIL, Mark.ARROW),
-    "---": (Mark.TAIL, Mark.TAIL),
-    "<->": (Mark.ARROW, Mark.ARROW),
-    "o->": (Mark.CIRCLE, Mark.ARROW),
-    "o-o": (Mark.CIRCLE, Mark.CIRCLE),
-    "o--": (Mark.CIRCLE, Mark.TAIL),
-}
-RESERVED = frozenset(
-    {
-        *("source", "target", "type", "key", "id", "mark_source", "mark_target"),
-        *("dir", "arrowhead", "arrowtail"),
-    }
-)
-_TYPE_OF = {marks: name for name, marks in EDGE_TYPES.items()}
-
-
-def oriented(a: str, mark_a: Mark, b: str, mark_b: Mark) -> tuple[str, str, str]:
-    """Return (source, type, target) of the edge with these marks, in the direction that exists.
-
-    Examples
-    --------
-    >>> oriented("A", Mark.ARROW, "B", Mark.TAIL)
-    ('B', '-->', 'A')
-    """
-    if (mark_a, mark_b) in _TYPE_OF:
-        return a, _TYPE_OF[mark_a, mark_b], b
-    return b, _TYPE_OF[mark_b, mark_a], a
-
-
-@dataclass(frozen=True)
-class Edge:
-    """An edge read from one node to another, by their names; its attributes are what is known.
-
-    Examples
-    --------
-    >>> Edge("smoke", "lung", "-->", {"strength": 0.9}).attributes["strength"]
-    0.9
-    """
-
-    source: str
-    target: str
-    type: str
-    attributes: Mapping[str, Any] = field(default_factory=dict, hash=False)
-
-
-class Edges(tuple[Edge, ...]):
-    """The edges of a graph; a call returns them as well, as in networkx.
-
-    Examples
-    --------
-    >>> graph = Graph.from_edges(["rain", "wet"], [("rain", "-->", "wet")])
-    >>> graph.edges[0] == graph.edges()[0] == Edge("rain", "wet", "-->")
-    True
-    """
-
-    __slots__ = ()
-
-    def __call__(self) -> Edges:
-        return self
 
 
 @dataclass(frozen=True, repr=False)
@@ -264,7 +186,7 @@ class Graph:
     def edge_type(self, a: str | int, b: str | int) -> str | None:
         """Return the type of the edge read from a to b; None if there is none, or reversed."""
         i, j = self.position(a), self.position(b)
-        return _TYPE_OF.get((self.marks[j, i], self.marks[i, j]))
+        return TYPE_OF.get((self.marks[j, i], self.marks[i, j]))
 
     @cached_property
     def edges(self) -> Edges:
@@ -276,7 +198,7 @@ class Graph:
             ends = zip(others.tolist(), there.tolist(), here.tolist(), strict=True)
             for j, at_j, at_i in ends:
                 # Read from the other end, an edge with two equal marks appears a second time.
-                type_ = _TYPE_OF.get((at_i, at_j))
+                type_ = TYPE_OF.get((at_i, at_j))
                 if type_ is not None and (at_i != at_j or i < j):
                     known = self.attributes.get((min(i, j), max(i, j)), {})
                     yield Edge(self.names[i], self.names[j], type_, known)
@@ -426,7 +348,7 @@ def implied_kind(names: tuple[str, ...], marks: NDArray[np.uint8]) -> str:
     cycle = find_cycle(names, successors)
     if cycle is not None:
         raise GraphError("the graph has a cycle: " + " -> ".join(quote(name) for name in cycle))
-    found = {pair for pair in _TYPE_OF if seen[4 * pair[0] + pair[1]]}
+    found = {pair for pair in TYPE_OF if seen[4 * pair[0] + pair[1]]}
     if found - {EDGE_TYPES["-->"], EDGE_TYPES["---"]}:
         return "pag"
     if EDGE_TYPES["-->"] not in found:

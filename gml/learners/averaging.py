@@ -35,8 +35,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.graph.edges import Mark
 from gml.graph.extension import Triple
-from gml.graph.graph import Graph, Mark
+from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
 from gml.graph.orientation import unshielded_triples
 from gml.learners.pc import WeighedTriple, orient

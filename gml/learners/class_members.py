@@ -18,8 +18,9 @@ import numpy as np
 
 from gml.counts.counter import Family
 from gml.graph.bits import bits_of, members
+from gml.graph.edges import Mark
 from gml.graph.equivalence import equivalence_class, representative
-from gml.graph.graph import Graph, Mark
+from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
 from gml.learners.search import dag_of
 from gml.scores.base import Score, add_up, as_score, rounded

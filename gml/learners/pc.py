@@ -25,8 +25,9 @@ from gml.errors import (
     require_whole,
 )
 from gml.graph.cheapest import cheapest
+from gml.graph.edges import Mark
 from gml.graph.extension import Triple, extend, left_open
-from gml.graph.graph import Graph, Mark
+from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
 from gml.graph.order import find_cycle
 from gml.graph.orientation import Matrix, Reason, Reasons, maximally_oriented

@@ -15,7 +15,8 @@ import numpy as np
 
 from gml.errors import UsageError, parameter, quote, require_whole
 from gml.graph.bits import members
-from gml.graph.graph import Graph, Mark
+from gml.graph.edges import Mark
+from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
 from gml.graph.orientation import Matrix
 from gml.learners.checked_input import checked_knowledge

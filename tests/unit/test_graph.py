@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gml.errors import GraphError, UsageError
+from gml.graph.edges import EDGE_TYPES, Edge, Mark
 from gml.graph.extension import consistent_extension
-from gml.graph.graph import EDGE_TYPES, Edge, Graph, Mark
+from gml.graph.graph import Graph
 from gml.graph.order import topological_order
 from gml.graph.provenance import Provenance, RecordedMissing
 from gml.graph.spanning import direct_away, spanning_forest

@@ -15,7 +15,7 @@ from gml.data.dataset import Variable
 from gml.errors import CannotAnswer, counted
 from gml.formats.json_document import encode
 from gml.graph.edge_numbers import Directions
-from gml.graph.graph import Edge
+from gml.graph.edges import Edge
 from gml.model.markovnet import COUPLING, MarkovNet
 from gml.model.network import CPT, Cpd
 from gml.model.regressions import ConditionalGaussian, LinearGaussian

@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from gml.graph.graph import Graph, Mark
+from gml.graph.edges import Mark
+from gml.graph.graph import Graph
 
 Neighbours = list[list[int]]
 _SWEEPS = 12
