@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.calls import ends_at_caller
 from gml.errors import GraphError, UsageError, counted, parameter, quote, unknown_name
 from gml.graph.edges import EDGE_TYPES, RESERVED, TYPE_OF, Edge, Edges, Mark
 from gml.graph.order import find_cycle
 from gml.graph.provenance import Provenance
 from gml.printable_text import printable
 from gml.resources import FEW_BYTES, require_memory
+from gml.synonyms import AnswersSynonyms
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -34,7 +36,7 @@ KINDS = ("dag", "cpdag", "pdag", "pag", "undirected")
 
 
 @dataclass(frozen=True, repr=False)
-class Graph:
+class Graph(AnswersSynonyms):
     """Names, marks and kind; levels of the nodes and attributes of the edges where known.
 
     Examples
@@ -150,6 +152,7 @@ class Graph:
         """Number of edges."""
         return int(np.count_nonzero(self.marks)) // 2
 
+    @ends_at_caller
     def index(self, name: str) -> int:
         """Return the position of a node."""
         try:
@@ -183,6 +186,7 @@ class Graph:
         i, j = self.index(edge.source), self.index(edge.target)
         return min(i, j), max(i, j)
 
+    @ends_at_caller
     def edge_type(self, a: str | int, b: str | int) -> str | None:
         """Return the type of the edge read from a to b; None if there is none, or reversed."""
         i, j = self.position(a), self.position(b)
@@ -203,18 +207,21 @@ class Graph:
                     known = self.attributes.get((min(i, j), max(i, j)), {})
                     yield Edge(self.names[i], self.names[j], type_, known)
 
+    @ends_at_caller
     def parents(self, node: _Node) -> list[_Node]:
         """Return the nodes with an arrow to a node; positions if it is given by its position."""
         j = self.position(node)
         arrows = (self.marks[:, j] == Mark.ARROW) & (self.marks[j, :] == Mark.TAIL)
         return self._as_given(node, np.flatnonzero(arrows))
 
+    @ends_at_caller
     def children(self, node: _Node) -> list[_Node]:
         """Return the nodes that a node has an arrow to, as `parents` does."""
         i = self.position(node)
         arrows = (self.marks[i, :] == Mark.ARROW) & (self.marks[:, i] == Mark.TAIL)
         return self._as_given(node, np.flatnonzero(arrows))
 
+    @ends_at_caller
     def neighbours(self, node: _Node) -> list[_Node]:
         """Return the nodes that share an edge of any type with a node, as `parents` does."""
         return self._as_given(node, np.flatnonzero(self.marks[self.position(node)]))
@@ -226,6 +233,7 @@ class Graph:
             for _, others, there, here in _edges_by_node(self.marks)
         ]
 
+    @ends_at_caller
     def adjacent(self, a: str | int, b: str | int) -> bool:
         """Whether there is an edge between two nodes."""
         return bool(self.marks[self.position(a), self.position(b)])

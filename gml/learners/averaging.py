@@ -44,6 +44,7 @@ from gml.learners.pc import WeighedTriple, orient
 from gml.name_order import NameOrder
 from gml.resources import require_memory
 from gml.scores.base import rounded
+from gml.synonyms import AnswersSynonyms
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,7 +122,7 @@ class Shares:
 
 
 @dataclass(frozen=True)
-class Averaged:
+class Averaged(AnswersSynonyms):
     """The averaged graph, a consistent extension of it, and what it was made from.
 
     An undirected graph has no extension.

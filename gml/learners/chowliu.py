@@ -60,6 +60,7 @@ from gml.independence.pair_gains import NumericGains, bic_weights
 from gml.parameters import LABELS
 from gml.progress import reporter
 from gml.scores.base import rounded
+from gml.synonyms import AnswersSynonyms
 
 ESTIMATORS = ("ml", "miller-madow")
 PRUNINGS = ("none", "bic", "g")
@@ -71,7 +72,7 @@ _LARGEST = 1e300
 
 
 @dataclass(frozen=True)
-class ChowLiuResult:
+class ChowLiuResult(AnswersSynonyms):
     """The tree or forest, its total mutual information in nats, and the number of pairs weighed.
 
     The total is infinite where a numeric column is determined by its neighbour.

@@ -38,6 +38,7 @@ from gml.learners.missingness_correction import Corrected, MissingnessCorrection
 from gml.learners.skeleton import ON_INSUFFICIENT, Asker, Log, Skeleton, learn_skeleton
 from gml.name_order import NameOrder
 from gml.progress import Deadline
+from gml.synonyms import AnswersSynonyms
 
 COLLIDER_RULES = ("max-p", "sepset", "conservative", "majority")
 
@@ -80,7 +81,7 @@ class WeighedTriple:
 
 
 @dataclass(frozen=True)
-class PcResult:
+class PcResult(AnswersSynonyms):
     """The learned graph with its evidence.
 
     `dag` is a consistent extension of `graph`; `tests` counts those of the skeleton by level, and

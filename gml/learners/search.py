@@ -23,12 +23,13 @@ from gml.learners.checked_input import checked_knowledge
 from gml.learners.local_scores import LocalScores
 from gml.progress import Deadline, reporter
 from gml.scores.base import Score, as_score
+from gml.synonyms import AnswersSynonyms
 
 _MOST_TRIES = 100
 
 
 @dataclass(frozen=True)
-class SearchResult:
+class SearchResult(AnswersSynonyms):
     """The best graph that was found.
 
     `graph` is of the kind that is searched: a DAG, a CPDAG or, with knowledge, a PDAG; `dag` is a

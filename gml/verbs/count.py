@@ -38,15 +38,15 @@ from gml.progress import reporter
 from gml.resources import require_memory
 from gml.verbs.shared.data_input import Data, declaring, is_path, name_of, options_for, rows_of
 from gml.verbs.shared.declared_columns import DeclaredColumns
+from gml.verbs.shared.front_door import front_door
 from gml.verbs.shared.graph_input import GivenGraph, GraphLike, declared_columns, given_graph
-from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.planned_call import plannable
 from gml.verbs.shared.swapped import answers_swapped
 
 
+@front_door()
 @plannable("count")
 @answers_swapped("graph", "implied")
-@answers_misspelling()
 def count(
     data: Data,
     *,

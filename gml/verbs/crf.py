@@ -35,9 +35,10 @@ from gml.progress import Deadline, reporter
 from gml.verbs.shared.data_input import Data, name_of, open_data
 from gml.verbs.shared.declared_columns import DeclaredColumns
 from gml.verbs.shared.fitted_models import fitted_by, warn_of_deliveries
+from gml.verbs.shared.front_door import front_door
 from gml.verbs.shared.graph_input import GivenGraph, GraphLike, declared_columns, given_graph
 from gml.verbs.shared.holdout_input import open_holdout
-from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.known_names import columns_in
 from gml.verbs.shared.recording import records_keywords
 from gml.verbs.shared.sequence_fields import WINDOW, train_field
 from gml.verbs.shared.swapped import answers_swapped
@@ -45,9 +46,9 @@ from gml.verbs.shared.undirected_input import without_arrows
 from gml.verbs.shared.weights_as_inputs import warn_of_weights_as_inputs
 
 
+@front_door(choices={"target": columns_in})
 @records_keywords
 @answers_swapped("graph")
-@answers_misspelling()
 def crf(
     data: Data,
     graph: GraphLike | None = None,

@@ -21,18 +21,18 @@ from gml.verbs.shared.declared_columns import DeclaredColumns
 from gml.verbs.shared.em_fitting import Incomplete
 from gml.verbs.shared.em_request import EmRequest, em_request
 from gml.verbs.shared.fitted_models import accepted, fitted_by, warn_of_deliveries
+from gml.verbs.shared.front_door import front_door
 from gml.verbs.shared.graph_input import GivenGraph, GraphLike, declared_columns, given_graph
-from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.model_updates import model_change
 from gml.verbs.shared.planned_call import plannable
 from gml.verbs.shared.recording import records_keywords
 from gml.verbs.shared.swapped import answers_swapped
 
 
+@front_door()
 @plannable("fit-params")
 @records_keywords
 @answers_swapped("graph")
-@answers_misspelling()
 def fit_params(
     data: Data,
     graph: GraphLike,

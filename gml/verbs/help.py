@@ -22,6 +22,7 @@ from gml.independence.registry import TESTS, KnownTest
 from gml.parameters import Entry
 from gml.scores.registry import SCORES, KnownScore
 from gml.text_table import aligned
+from gml.verbs.shared.front_door import front_door
 from gml.verbs.shared.topic_text import entry_block, entry_lead, wrapped
 
 
@@ -70,6 +71,7 @@ class Topic:
         return self._written(unmarked).rstrip("\n")
 
 
+@front_door(reading=(), choices={"topic": lambda _: TOPICS})
 def help(topic: str) -> Topic:
     """Explain a topic, such as tests, scores, undirected, formats or exit-codes.
 

@@ -29,9 +29,16 @@ from gml.verbs.shared.data_input import (
 )
 from gml.verbs.shared.declared_columns import DeclaredColumns
 from gml.verbs.shared.em_scores import EM_FAMILIES, em_requests, em_scored, refuse_beside_em
-from gml.verbs.shared.graph_input import GivenGraph, GraphLike, declared_columns, given_graph
+from gml.verbs.shared.front_door import front_door
+from gml.verbs.shared.graph_input import (
+    GivenGraph,
+    GraphLike,
+    GraphsLike,
+    declared_columns,
+    given_graph,
+    named_graphs,
+)
 from gml.verbs.shared.holdout_input import Splits, splits_of
-from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.planned_call import plannable
 from gml.verbs.shared.result_frames import frame_of, html_of_rows, shown_rows
 from gml.verbs.shared.swapped import answers_swapped
@@ -87,12 +94,12 @@ class ScoreReport(Sequence[ScoredGraph]):
         return html_of_rows(rows_of_graphs(self.graphs, self.rows), ["graph"])
 
 
+@front_door(SCORES)
 @plannable("score")
 @answers_swapped("graphs", "compare_to")
-@answers_misspelling(SCORES)
 def score(
     data: Data,
-    graphs: GraphLike | Sequence[GraphLike],
+    graphs: GraphsLike,
     *,
     score: str | Sequence[str] | None = None,
     edge_penalty: float = 0.0,
@@ -119,7 +126,7 @@ def score(
     data
         A path, a DataFrame, a Dataset or a Counter.
     graphs
-        One or more graphs, paths, or results of learners.
+        One or more graphs, paths, or results of learners; in a dictionary by their names.
     score
         One or more of `gml.SCORES`; by default bic, bic-g if all columns are numbers, bic-dg if
         some are.
@@ -161,7 +168,7 @@ def score(
             f"{parameter('predict')} needs {parameter('folds')} or {parameter('holdout')}: rows "
             "that were fitted flatter"
         )
-    several: list[Any] = [*graphs] if isinstance(graphs, list | tuple) else [graphs]
+    several = named_graphs(graphs)
     if not several:
         raise UsageError("give at least one graph to score")
     given, factors = _given_graphs(
