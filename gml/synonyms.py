@@ -226,7 +226,7 @@ NAMES_MEANT = {
 """What the package has for names of others, in lower case, beside what commands are called."""
 
 _FIT_RESULT = "gml.fit(data, result)"
-_ATTRIBUTES_MEANT: Mapping[tuple[str, ...], Mapping[str, str]] = {
+ATTRIBUTES_MEANT: Mapping[tuple[str, ...], Mapping[str, str]] = {
     ("save", "write", "dump", "export", "to_json", "to_bif"): {
         "to_file": "to_file(path)",
         "marks": "gml.write_graph(graph, path)",
@@ -348,7 +348,7 @@ class AnswersSynonyms:
             if name.startswith("_") or hasattr(type(self), name):
                 return object.__getattribute__(self, name)
             said = f"{type(self).__name__!r} object has no attribute {name!r}"
-            for words, meant in _ATTRIBUTES_MEANT.items():
+            for words, meant in ATTRIBUTES_MEANT.items():
                 if name.lower() in words:
                     own = {*dir(type(self)), *vars(self)}
                     use = next((meant[key] for key in meant if key in own), None)

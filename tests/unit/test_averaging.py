@@ -76,10 +76,26 @@ def test_shares_of_all_pairs():
     ]
     averaged = gml.average_graphs(graphs, threshold=0.5)
     assert [tuple(pair) for pair in averaged.shares.pairs()] == [
-        ("A", "B", 1.0, 0.5, 0.0, 0.5),
-        ("A", "C", 0.0, 0.0, 0.0, 0.0),
-        ("B", "C", 0.5, 0.0, 0.5, 0.0),
+        ("A", "B", 1.0, 0.75, 0.5),
+        ("A", "C", 0.0, None, None),
+        ("B", "C", 0.5, 0.0, 0.0),
     ]
+    # The words and the figures are those of the edges.
+    frame = averaged.to_frame().set_index(["x", "y"])
+    for graph in (averaged.graph, averaged.dag):
+        for edge in graph.to_frame().itertuples():
+            turned = edge.source > edge.target
+            pair = frame.loc[tuple(sorted([edge.source, edge.target]))]
+            assert pair["strength"] == edge.strength and pair["undirected"] == edge.undirected
+            assert pair["direction"] == (1 - edge.direction if turned else edge.direction)
+
+
+def test_pairs_of_undirected_graphs_have_a_strength_alone():
+    graphs = [Graph.from_edges("pqr", [("p", "---", "q")], kind="undirected"),
+              Graph.from_edges("pqr", [], kind="undirected")]  # fmt: skip
+    averaged = gml.average_graphs(graphs, threshold=0.4)
+    assert next(map(tuple, averaged.shares.pairs())) == ("p", "q", 0.5, None, None)
+    assert dict(averaged.graph.edges[0].attributes) == {"strength": 0.5}
 
 
 def members(dag):

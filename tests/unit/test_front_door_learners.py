@@ -190,7 +190,7 @@ def test_averages_over_samples(few, written, tmp_path, by):
         with pytest.raises(CannotAnswer, match="`by='.*'` needs rows, which this engine does not"):
             gml.average(as_list(gml.read(few)), by, bootstrap=4)
     pairs = averaged.to_frame()
-    assert list(pairs) == ["x", "y", "adjacent", "forward", "backward", "undirected"]
+    assert list(pairs) == ["x", "y", "strength", "direction", "undirected"]
     assert len(pairs) == 28
     assert averaged.replicates == 4
 
