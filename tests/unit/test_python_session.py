@@ -367,4 +367,3 @@ def test_the_command_line_shows_all_frames_with_debug(gml_process, tmp_path):
     (tmp_path / "t.csv").write_text("a,b\nx,y\n")
     done = gml_process("hc", tmp_path / "t.csv", "--start", "nothing.json", "--debug")
     assert b"graph_input.py" in done.stderr
-
