@@ -61,8 +61,11 @@ def _is_foreign(module: object) -> bool:
 
 def public(
     function: Callable[_Parameters, _Result],
+    choices: Mapping[str, Choices] = MappingProxyType({}),
 ) -> Callable[_Parameters, _Result]:
     """Let a function refuse a call with arguments too few or too many; errors end at the caller.
+
+    `choices` says what there is for an argument that is missing.
 
     Examples
     --------
@@ -77,7 +80,7 @@ def public(
     @ends_at_caller
     @functools.wraps(function)
     def wrapper(*args: _Parameters.args, **keywords: _Parameters.kwargs) -> _Result:
-        require_arguments(function, args, keywords)
+        require_arguments(function, args, keywords, choices)
         return function(*args, **keywords)
 
     return wrapper

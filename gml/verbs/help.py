@@ -5,10 +5,12 @@ Nothing that computes is loaded for it.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gml.calls import public
 from gml.errors import EXIT_CODES, Note, UsageError, parameter, unknown_name, unmarked, with_flags
 from gml.formats.suffixes import (
     CHECK_SUFFIXES,
@@ -22,7 +24,6 @@ from gml.independence.registry import TESTS, KnownTest
 from gml.parameters import Entry
 from gml.scores.registry import SCORES, KnownScore
 from gml.text_table import aligned
-from gml.verbs.shared.front_door import front_door
 from gml.verbs.shared.topic_text import entry_block, entry_lead, wrapped
 
 
@@ -71,7 +72,7 @@ class Topic:
         return self._written(unmarked).rstrip("\n")
 
 
-@front_door(reading=(), choices={"topic": lambda _: TOPICS})
+@functools.partial(public, choices={"topic": lambda _: TOPICS})
 def help(topic: str) -> Topic:
     """Explain a topic, such as tests, scores, undirected, formats or exit-codes.
 
