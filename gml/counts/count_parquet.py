@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml import __version__
+from gml.calls import public
 from gml.counts.countfile import (
     CUT,
     DECLARED,
@@ -48,6 +49,7 @@ _ROW_GROUP = 1 << 18
 _BYTES_PER_ROW, _BYTES_PER_CODE = 60, 18
 
 
+@public
 def write_counts(counts: CountFile, path: str | os.PathLike[str]) -> None:
     """Write a count file, which appears whole or not at all.
 
@@ -159,6 +161,7 @@ def _description(counts: CountFile) -> dict[str, Any]:
     }
 
 
+@public
 def read_counts(path: str | os.PathLike[str], *, max_memory: int | None = None) -> CountFile:
     """Read a count file.
 

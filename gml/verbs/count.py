@@ -38,15 +38,15 @@ from gml.resources import require_memory
 from gml.verbs.shared.data_input import Data, is_path, name_of, options_for, rows_of
 from gml.verbs.shared.declared_columns import DeclaredColumns
 from gml.verbs.shared.dialects import declaring, with_policy
+from gml.verbs.shared.front_door import front_door
 from gml.verbs.shared.graph_input import GivenGraph, GraphLike, declared_columns, given_graph
-from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.planned_call import plannable
 from gml.verbs.shared.swapped import answers_swapped
 
 
+@front_door()
 @plannable("count")
 @answers_swapped("graph", "implied")
-@answers_misspelling()
 def count(
     data: Data,
     *,
@@ -143,7 +143,7 @@ def _tables_of(given: GivenGraph) -> list[tuple[str, ...]]:
     if graph.kind == "undirected":
         return [tuple(names[k] for k in clique) for clique in maximal_cliques(graph)]
     dag = given.dag()
-    return [(name, *(names[i] for i in dag.parents(j))) for j, name in enumerate(names)]
+    return [(name, *dag.parents(name)) for name in names]
 
 
 def _several(given: Any) -> tuple[Any, ...]:

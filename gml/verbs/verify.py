@@ -14,6 +14,7 @@ from gml.data.text_file import read_text
 from gml.errors import DataError, place
 from gml.formats.content_hash import is_changed, parse_document, recorded_hash
 from gml.ledger import note_digest
+from gml.verbs.shared.front_door import front_door
 from gml.verbs.shared.result_frames import frame_of, html_of_rows, shown_rows
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class Verification:
         return html_of_rows(self.rows(), ["file"])
 
 
+@front_door(reading=())
 def verify(
     files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     inputs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
