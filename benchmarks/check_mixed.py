@@ -118,10 +118,7 @@ def climbed(data):
     numbers = sorted(v.name for v in data.variables if v.is_continuous)
     columns = dict(zip(data.names, data.columns, strict=True))
     of_labels = learned(data.select(labels))
-    edges = [
-        (of_labels.names[edge.source], "-->", of_labels.names[edge.target])
-        for edge in of_labels.edges()
-    ]
+    edges = [(edge.source, "-->", edge.target) for edge in of_labels.edges]
     for k, name in enumerate(numbers):
         parents = _parents(columns, name, labels, numbers[:k])
         edges += [(parent, "-->", name) for parent in parents]

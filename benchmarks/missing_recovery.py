@@ -109,8 +109,7 @@ def structure(method, network, whole, holed):
         answer["score"] = found.score
         answer["rounds"] = len(found.graph.learning.written()["structural_em"]["rounds"])
         dag = getattr(found, "dag", found.graph)
-        names = dag.names
-        answer["dag"] = [[names[e.source], names[e.target]] for e in dag.edges()]
+        answer["dag"] = [[e.source, e.target] for e in dag.edges]
     return answer
 
 

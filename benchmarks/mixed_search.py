@@ -79,7 +79,7 @@ def gml_search(path: str, columns: int, how: str) -> tuple[float, list[list[str]
     start = time.process_time()
     found = getattr(gml, learner)(counter, score=f"bic-{score}", threads=1).graph
     seconds = time.process_time() - start
-    return seconds, [[found.names[e.source], found.names[e.target]] for e in found.edges()]
+    return seconds, [[e.source, e.target] for e in found.edges]
 
 
 def _frame(path: str, columns: int) -> Any:

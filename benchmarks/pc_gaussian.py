@@ -46,7 +46,7 @@ def gml_pc(data: np.ndarray) -> tuple[float, list[tuple[int, int]], int]:
     start = time.process_time()
     found = gml.pc(table, test="fisher-z", alpha=ALPHA, colliders="sepset", threads=1)
     seconds = time.process_time() - start
-    edges = [(edge.source, edge.target) for edge in found.graph.edges()]
+    edges = [found.graph.pair(edge) for edge in found.graph.edges]
     return seconds, edges, sum(found.tests)
 
 

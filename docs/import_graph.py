@@ -18,7 +18,8 @@ ROOMS = (
 )  # fmt: skip
 FLOOR = (
     "errors", "path_kinds", "printable_text", "terminal_style", "text_table", "stopping", "signals",
-    "name_order", "parameters", "ledger", "resources", "atomic", "pace", "progress",
+    "name_order", "parameters", "ledger", "resources", "atomic", "pace", "progress", "calls",
+    "synonyms",
 )  # fmt: skip
 
 

@@ -22,35 +22,65 @@ from __future__ import annotations
 # Type checkers take it to be true; importing it from typing would take most of the import time.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
+    from gml.counts.count_file_engine import CountFileCounter as CountFileCounter
     from gml.counts.count_parquet import read_counts, write_counts
     from gml.counts.counter import Counter
+    from gml.counts.counter import Counts as Counts
+    from gml.counts.counter import TableSet as TableSet
     from gml.counts.countfile import CountFile
+    from gml.counts.countfile import count_sets as count_sets
     from gml.counts.memory import MemoryCounter
+    from gml.counts.merging import merge_counts as merge_counts
     from gml.data.dataset import Dataset, Variable
     from gml.data.options import ReadingKeywords as ReadingKeywords
     from gml.data.options import ReadOptions as ReadOptions
     from gml.data.options import reading_options as reading_options
     from gml.data.reading import read
+    from gml.data.resampling import bootstrap_samples as bootstrap_samples
+    from gml.errors import CannotAnswer as CannotAnswer
+    from gml.errors import DataError as DataError
     from gml.errors import GmlError, GmlWarning
+    from gml.errors import GraphError as GraphError
+    from gml.errors import UsageError as UsageError
     from gml.formats.baseline import read_baseline, write_baseline
     from gml.formats.graphs import read_graph, write_graph
     from gml.formats.knowledge import read_knowledge
     from gml.formats.models import read_model, write_model
     from gml.formats.test_log import TestLog
+    from gml.gate.check import Check as Check
     from gml.gate.deliveries import CheckReports
     from gml.gate.result import CheckReport
-    from gml.graph.graph import Graph, Mark
+    from gml.gate.result import baseline_of as baseline_of
+    from gml.gate.run import check_model as check_model
+    from gml.gate.settings import CheckSettings as CheckSettings
+    from gml.graph.comparison import compare_graphs as compare_graphs
+    from gml.graph.edges import Edge, Mark
+    from gml.graph.graph import Graph
     from gml.graph.knowledge import Knowledge
+    from gml.independence.base import CIResult as CIResult
+    from gml.independence.implied import implied_independences as implied_independences
+    from gml.independence.multiplicity import adjust as adjust
     from gml.independence.oracle import OracleTest
     from gml.independence.registry import ADJUSTMENTS as ADJUSTMENTS
     from gml.independence.registry import DF as DF
     from gml.independence.registry import TESTS
     from gml.independence.registry import check_test as check_test
+    from gml.learners.averaging import average_graphs as average_graphs
+    from gml.learners.averaging import average_probabilities as average_probabilities
+    from gml.learners.bootstrap import half_samples as half_samples
+    from gml.learners.bootstrap import learn_replicates as learn_replicates
+    from gml.learners.decomposable import forward_decomposable as forward_decomposable
+    from gml.learners.imap import greedy_imap as greedy_imap
+    from gml.learners.imap import minimal_imap as minimal_imap
+    from gml.learners.order_mcmc import order_mcmc as order_mcmc
+    from gml.learners.order_posterior import edge_posteriors as edge_posteriors
     from gml.model.baseline import Baseline
     from gml.model.bayesnet import CPT, BayesNet, ConditionalGaussian, LinearGaussian
+    from gml.model.compare import kl_divergence as kl_divergence
     from gml.model.conditional.field import ConditionalField
+    from gml.model.entropy.constraints import Conditional as Conditional
+    from gml.model.entropy.constraints import Expectation as Expectation
+    from gml.model.entropy.constraints import Margin as Margin
     from gml.model.entropy.density import Density
     from gml.model.factor import Factor
     from gml.model.inference import Inference
@@ -58,10 +88,13 @@ if TYPE_CHECKING:
     from gml.model.mixed.inference import MixedInference
     from gml.model.sequences.chain_field import ChainField
     from gml.pictures.picture import Picture
+    from gml.progress import Deadline as Deadline
+    from gml.scores.base import total as total
     from gml.scores.choosing import check_score_options as check_score_options
     from gml.scores.choosing import check_scores as check_scores
     from gml.scores.options import EDGE_PENALTY as EDGE_PENALTY
     from gml.scores.options import PENALTY as PENALTY
+    from gml.scores.registry import RIVALS as RIVALS
     from gml.scores.registry import SCORES
     from gml.scores.registry import SEARCH_SCORES as SEARCH_SCORES
     from gml.scores.registry import scores_without_ceilings as scores_without_ceilings
@@ -121,6 +154,7 @@ _HOMES = {verb: f"gml.verbs.{verb}" for verb in _LEARN + _MODELS + _ABOUT_THEM +
     "Counter": "gml.counts.counter",
     "Dataset": "gml.data.dataset",
     "Density": "gml.model.entropy.density",
+    "Edge": "gml.graph.edges",
     "Factor": "gml.model.factor",
     "GmlError": "gml.errors",
     "GmlWarning": "gml.errors",
@@ -129,7 +163,7 @@ _HOMES = {verb: f"gml.verbs.{verb}" for verb in _LEARN + _MODELS + _ABOUT_THEM +
     "MixedInference": "gml.model.mixed.inference",
     "Knowledge": "gml.graph.knowledge",
     "LinearGaussian": "gml.model.bayesnet",
-    "Mark": "gml.graph.graph",
+    "Mark": "gml.graph.edges",
     "MarkovNet": "gml.model.markovnet",
     "MemoryCounter": "gml.counts.memory",
     "OracleTest": "gml.independence.oracle",
@@ -160,7 +194,7 @@ _PARTS = {
     "CIResult": "gml.independence.base",
     "CannotAnswer": "gml.errors",
     "Check": "gml.gate.check",
-    "CheckSettings": "gml.gate.run",
+    "CheckSettings": "gml.gate.settings",
     "Conditional": "gml.model.entropy.constraints",
     "CountFileCounter": "gml.counts.count_file_engine",
     "Counts": "gml.counts.counter",
@@ -219,6 +253,7 @@ __all__ = [
     "Counter",
     "Dataset",
     "Density",
+    "Edge",
     "Factor",
     "GmlError",
     "GmlWarning",
@@ -283,16 +318,24 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    import importlib
+if not TYPE_CHECKING:
 
-    home = _ALIASES.get(name, name)
-    module = _HOMES.get(home) or _PARTS.get(home)
-    if module is None:
-        raise AttributeError(f"module 'gml' has no attribute {name!r}")
-    found = getattr(importlib.import_module(module), home)
-    importlib.import_module("gml.verbs.object_methods").give_methods()
-    return found
+    def __getattr__(name):
+        import importlib
+
+        home = _ALIASES.get(name, name)
+        module = _HOMES.get(home) or _PARTS.get(home)
+        if module is None:
+            refuse = importlib.import_module("gml.synonyms").refuse_name
+            try:
+                refuse(name, _HOMES, __dir__())
+            except AttributeError as error:
+                # Its traceback ends with the line that asked.
+                error.__traceback__ = None
+                raise
+        found = getattr(importlib.import_module(module), home)
+        importlib.import_module("gml.verbs.object_methods").give_methods()
+        return found
 
 
 def __dir__() -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal, NamedTuple
@@ -28,6 +28,19 @@ FOR_LABELS = ("bins", "discretize", "discretize_class", "cut")
 
 # Beyond these, logarithms of gamma functions make no sense.
 _LEAST_PRIOR = 1e-100
+
+
+def canonical(name: Any, known: Iterable[str]) -> Any:
+    """Return a name as the registry of tests or scores has it, however its letters are written.
+
+    Examples
+    --------
+    >>> canonical("BDeu", ["bic", "bdeu"]), canonical("bix", ["bic"]), canonical(None, ["bic"])
+    ('bdeu', 'bix', None)
+    """
+    if not isinstance(name, str):
+        return name
+    return next((one for one in known if one.casefold() == name.casefold()), name)
 
 
 class Option(NamedTuple):

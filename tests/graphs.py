@@ -54,7 +54,7 @@ def as_graph(matrix, names=None):
 
 def named_edges(graph):
     """The edges of a Graph as (source, type, target), by name."""
-    return {(graph.names[e.source], e.type, graph.names[e.target]) for e in graph.edges()}
+    return {(e.source, e.type, e.target) for e in graph.edges}
 
 
 def is_acyclic(matrix):

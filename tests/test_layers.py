@@ -22,10 +22,12 @@ FLOOR = {
     "progress": {"errors", "pace", "printable_text", "stopping", "terminal_style"},
     "resources": {"errors"},
     "stopping": set(),
+    "synonyms": {"errors", "calls"},
     "name_order": set(),
     "printable_text": set(),
     "terminal_style": set(),
     "text_table": {"printable_text"},
+    "calls": {"errors"},
 }
 MAY_USE = {
     "kernel": set(),
@@ -63,6 +65,7 @@ HEAVY = {
         "data/missing_patterns.py",
         "data/profile.py",
         "gate/result.py",
+        "graph/graph.py",
         "learners/averaging.py",
         "model/answer.py",
         "model/mixtures/profiles.py",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gml.graph.graph import EDGE_TYPES, Mark, oriented
+from gml.graph.edges import EDGE_TYPES, Mark, oriented
 
 _UP, _DOWN, _LEFT, _RIGHT = (-1, 0), (1, 0), (0, -1), (0, 1)
 _LINES = {
@@ -113,7 +113,7 @@ def edges_of_tree(text, names):
 
 def sorted_edges(graph):
     """The edges of a graph by name; those that read alike both ways from the smaller one."""
-    return in_order((graph.names[e.source], e.type, graph.names[e.target]) for e in graph.edges())
+    return in_order((e.source, e.type, e.target) for e in graph.edges)
 
 
 def in_order(edges):

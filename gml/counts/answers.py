@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml import kernel
-from gml.data.dataset import Origin
+from gml.data.dataset import Dataset, Origin
+from gml.data.missing import missing_as_read
 from gml.data.row_groups import configurations_at
 from gml.kernel.layout import TableStatistics
 
@@ -110,3 +111,11 @@ class MissingTreatment(NamedTuple):
         if origin is None:
             return None
         return cls(origin.policy, origin.n, origin.missing, origin.na, origin.dialect)
+
+    @classmethod
+    def of_rows(cls, rows: Dataset) -> MissingTreatment | None:
+        """Return the same of rows in memory, which may have been chosen from a table."""
+        origin = rows.origin
+        if origin is None:
+            return None
+        return cls(origin.policy, *missing_as_read(rows), origin.na, origin.dialect)

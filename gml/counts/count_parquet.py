@@ -4,11 +4,11 @@ There is one row per non-empty cell: `set` (which of the sets), `codes` (the lev
 of labels, by position) and `count`. Where columns hold numbers, there are also `sums`, those of the
 numbers of the set and then of products of two of them, as integers in two's complement, the highest
 byte first, and `low` and `high`, the least and the greatest number, unless these are left out. The
-metadata key `gml/1` holds, as JSON, the columns with their levels,
-the sets, the number of rows and the options of counting, and `powers`: the sums of numbers of a set
-are in units of these powers of 2. The columns of a set are in the order of
-their names, sets are ordered by size and then by names, cells by their codes: the same tables make
-the same bytes.
+metadata key `gml/1` holds, as JSON, the columns with their levels, the sets, the number of rows,
+the options of counting, and a hash of all this and of the cells; with numbers also `powers`: the
+sums of a set are in units of these powers of 2. The columns of a set are in the order of their
+names, sets are ordered by size and then by names, cells by their codes: the same tables make the
+same bytes.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gml import __version__
+from gml.calls import public
 from gml.counts.cell_sums import NO_POWER, CellSums, n_sums, place_of_product
 from gml.counts.countfile import (
     CUT,
@@ -39,14 +40,14 @@ from gml.counts.countfile import (
     CountOptions,
 )
 from gml.data.dataset import MAX_LEVELS
-from gml.data.json_text import parse_json
+from gml.data.json_text import canonical, parse_json
 from gml.data.levels import NA_LEVEL
 from gml.data.options import MISSING_POLICIES
 from gml.data.parquet import COUNT_FILE_KEY, is_parquet
 from gml.data.parquet_file import StoredFile
 from gml.data.schema import KINDS, NOMINAL, NUMERIC
 from gml.data.source import open_source
-from gml.errors import DataError, listing, quote
+from gml.errors import DataError, listing, quote, raising
 from gml.ledger import note_digest, wants_digest
 from gml.resources import budget_in_force, lacking_extra, require_memory, require_space_for_arrow
 
@@ -59,6 +60,7 @@ _BYTES_PER_VALUE = {"codes": 18, "sums": 300, "low": 60, "high": 60}
 _MOST_BYTES = 540
 
 
+@public
 def write_counts(counts: CountFile, path: str | os.PathLike[str]) -> None:
     """Write a count file, which appears whole or not at all.
 
@@ -90,7 +92,6 @@ def encode_counts(counts: CountFile) -> bytes:
         import pyarrow.parquet as pq
     except ModuleNotFoundError:
         raise lacking_extra("writing counts, which are Parquet,", "parquet") from None
-    about = json.dumps(_description(counts), ensure_ascii=False, separators=(",", ":"))
     fields = [
         pa.field("set", pa.int32(), nullable=False),
         pa.field("codes", pa.list_(pa.field("element", pa.uint16(), nullable=False)), False),
@@ -100,31 +101,69 @@ def encode_counts(counts: CountFile) -> bytes:
     for name, (kind, _) in more.items():
         element = pa.field("element", getattr(pa, kind)(), nullable=False)
         fields.append(pa.field(name, pa.list_(element), False))
-    schema = pa.schema(fields, metadata={COUNT_FILE_KEY: about.encode("utf-8")})
+    schema = pa.schema(fields)
     set_of_cell = np.repeat(np.arange(len(counts.sets), dtype=np.int32), np.diff(counts.starts))
     widths = np.array([len(axes) for axes in counts.axes], dtype=np.int64)
     ends = np.concatenate([[0], np.cumsum(widths[set_of_cell])])
+    batches = []
+    for start in range(0, len(set_of_cell), _ROW_GROUP):
+        stop = min(start + _ROW_GROUP, len(set_of_cell))
+        offsets = (ends[start : stop + 1] - ends[start]).astype(np.int32)
+        lists = pa.ListArray.from_arrays(
+            pa.array(offsets),
+            pa.array(counts.codes[ends[start] : ends[stop]]),
+            type=schema.field("codes").type,
+        )
+        columns = [
+            pa.array(set_of_cell[start:stop]),
+            lists,
+            pa.array(counts.counts[start:stop]),
+            *(
+                pa.array(cells[start:stop], type=schema.field(name).type)
+                for name, (_, cells) in more.items()
+            ),
+        ]
+        batches.append(pa.record_batch(columns, schema=schema))
+    about = _description(counts)
+    about["hash"] = {"content": _content_hash(about, pa.Table.from_batches(batches, schema))}
+    text = json.dumps(about, ensure_ascii=False, separators=(",", ":"))
+    schema = schema.with_metadata({COUNT_FILE_KEY: text.encode("utf-8")})
     sink = io.BytesIO()
     with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
-        for start in range(0, len(set_of_cell), _ROW_GROUP):
-            stop = min(start + _ROW_GROUP, len(set_of_cell))
-            offsets = (ends[start : stop + 1] - ends[start]).astype(np.int32)
-            lists = pa.ListArray.from_arrays(
-                pa.array(offsets),
-                pa.array(counts.codes[ends[start] : ends[stop]]),
-                type=schema.field("codes").type,
-            )
-            columns = [
-                pa.array(set_of_cell[start:stop]),
-                lists,
-                pa.array(counts.counts[start:stop]),
-                *(
-                    pa.array(cells[start:stop], type=schema.field(name).type)
-                    for name, (_, cells) in more.items()
-                ),
-            ]
-            writer.write_batch(pa.record_batch(columns, schema=schema))
+        for batch in batches:
+            writer.write_batch(batch.cast(schema))
     return sink.getvalue()
+
+
+def _content_hash(about: Mapping[str, Any], table: Any) -> str:
+    """The hash of a description, but for its own, and of all cells, however they are stored."""
+    found = hashlib.sha256(canonical({k: v for k, v in about.items() if k != "hash"}))
+    for name in sorted(table.column_names):
+        column = table.column(name)
+        found.update(canonical([name, len(column)]))
+        digests: dict[int, Any] = {}
+        for chunk in column.chunks:
+            for k, part in enumerate(_parts(chunk) if len(chunk) else ()):
+                little = part.astype(part.dtype.newbyteorder("<"), copy=False)
+                digests.setdefault(k, hashlib.sha256()).update(little.tobytes())
+        for digest in digests.values():
+            found.update(digest.digest())
+    return f"sha256:{found.hexdigest()}"
+
+
+def _parts(cells: Any) -> Iterator[NDArray[Any]]:
+    """The numbers that some cells of a column are made of; of lists, their lengths before that."""
+    import pyarrow as pa
+
+    if pa.types.is_list(cells.type):
+        yield np.diff(cells.offsets.to_numpy())
+        yield from _parts(cells.flatten())
+    elif pa.types.is_binary(cells.type):
+        found = cells.to_pylist()
+        yield np.array([len(value) for value in found], dtype=np.int64)
+        yield np.frombuffer(b"".join(found), dtype=np.uint8)
+    else:
+        yield cells.to_numpy(zero_copy_only=False)
 
 
 def _sums_by_cell(counts: CountFile) -> dict[str, tuple[str, list[list[Any]]]]:
@@ -168,6 +207,7 @@ def _powers(counts: CountFile, k: int) -> list[int]:
     return list(counts.sums[k].powers) if k in counts.sums else []
 
 
+@public
 def read_counts(path: str | os.PathLike[str], *, max_memory: int | None = None) -> CountFile:
     """Read a count file.
 
@@ -187,6 +227,43 @@ def read_counts(path: str | os.PathLike[str], *, max_memory: int | None = None) 
     ...     read_counts(f"{folder}/counts.parquet").n
     5000
     """
+    with _stored(path, max_memory) as (about, table):
+        columns, sets, rest = _parse_description(about)
+        return _assemble(table, columns, sets, rest)
+
+
+class WrittenCounts(NamedTuple):
+    """What a count file says of itself: its hash, if it has one, and those of what was counted."""
+
+    hash: str | None
+    data: tuple[str, ...]
+    is_changed: bool
+    """Whether it has another hash than it says."""
+
+
+def written_counts(path: str | os.PathLike[str]) -> WrittenCounts:
+    """Rehash a count file.
+
+    Examples
+    --------
+    >>> import gml, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_counts(gml.count("sample_data/asia.csv", pairs=True), f"{folder}/pairs.parquet")
+    ...     written_counts(f"{folder}/pairs.parquet").is_changed
+    False
+    """
+    with _stored(path) as (about, table):
+        held = about.get("hash")
+        recorded = None if held is None else _text(_typed(about, "hash", dict)["content"])
+        data = tuple(map(_text, _typed(about, "data", list)))
+        return WrittenCounts(recorded, data, recorded != _content_hash(about, table))
+
+
+@contextmanager
+def _stored(
+    path: str | os.PathLike[str], max_memory: int | None = None
+) -> Iterator[tuple[dict[str, Any], Any]]:
+    """Read the description and the cells of a count file; what contradicts them is its damage."""
     where = str(path)
     require_space_for_arrow()
     try:
@@ -197,40 +274,42 @@ def read_counts(path: str | os.PathLike[str], *, max_memory: int | None = None) 
     budget = budget_in_force(max_memory)
     if Path(path).is_file() and not is_parquet(path):
         # Says so if it is truncated Parquet.
-        open_source(path).close()
+        with raising(DamagedCounts):
+            open_source(path).close()
         raise DataError(f"{where}: not a count file; gml count makes one")
-    with StoredFile(path) as stored, _damage(where), stored.errors():
-        file = stored.arrow()
-        about = (file.schema_arrow.metadata or {}).get(COUNT_FILE_KEY)
+    with StoredFile(path) as stored, _damage(where):
+        with raising(DamagedCounts), stored.errors():
+            file = stored.arrow()
+            about = (file.schema_arrow.metadata or {}).get(COUNT_FILE_KEY)
         if about is None:
             raise DataError(f"{where}: not a count file; gml count makes one")
-        types = {field.name: field.type for field in file.schema_arrow}
-        codes = types.pop("codes", None)
-        lists = {name: types.pop(name, None) for name in _OF_NUMBERS}
-        # Whether a list may hold nulls is part of its type, but does not matter here.
-        is_list = codes is not None and pa.types.is_list(codes)
-        if (
-            types != {"set": pa.int32(), "count": pa.int64()}
-            or not is_list
-            or codes.value_type != pa.uint16()
-        ):
-            raise _Damaged("the columns are not set, codes and count")
-        there = [name for name, kind in lists.items() if kind is not None]
-        if there not in ([], ["sums"], list(_OF_NUMBERS)) or not all(
-            pa.types.is_list(lists[name])
-            and lists[name].value_type == getattr(pa, _OF_NUMBERS[name])()
-            for name in there
-        ):
-            raise _Damaged("the columns of numbers are not sums, low and high")
-        require_memory(_bytes_to_read(stored), budget, f"{where}: the tables")
-        table = file.read(columns=["set", "codes", "count", *there], use_threads=False)
-        if wants_digest(path):
-            digest = hashlib.sha256()
-            stored.hash_into(digest)
-            note_digest(path, digest.hexdigest())
-        stored.require_unchanged()
-        columns, sets, rest = _parse_description(_parsed(about, where))
-        return _assemble(table, columns, sets, rest)
+        with raising(DamagedCounts), stored.errors():
+            types = {field.name: field.type for field in file.schema_arrow}
+            codes = types.pop("codes", None)
+            lists = {name: types.pop(name, None) for name in _OF_NUMBERS}
+            # Whether a list may hold nulls is part of its type, but does not matter here.
+            is_list = codes is not None and pa.types.is_list(codes)
+            if (
+                types != {"set": pa.int32(), "count": pa.int64()}
+                or not is_list
+                or codes.value_type != pa.uint16()
+            ):
+                raise _Damaged("the columns are not set, codes and count")
+            there = [name for name, kind in lists.items() if kind is not None]
+            if there not in ([], ["sums"], list(_OF_NUMBERS)) or not all(
+                pa.types.is_list(lists[name])
+                and lists[name].value_type == getattr(pa, _OF_NUMBERS[name])()
+                for name in there
+            ):
+                raise _Damaged("the columns of numbers are not sums, low and high")
+            require_memory(_bytes_to_read(stored), budget, f"{where}: the tables")
+            table = file.read(columns=["set", "codes", "count", *there], use_threads=False)
+            if wants_digest(path):
+                digest = hashlib.sha256()
+                stored.hash_into(digest)
+                note_digest(path, digest.hexdigest())
+            stored.require_unchanged()
+            yield _parsed(about, where), table
 
 
 def _bytes_to_read(stored: StoredFile) -> int:
@@ -246,6 +325,10 @@ def _bytes_to_read(stored: StoredFile) -> int:
     return n_bytes + _BYTES_PER_ROW * n_rows + of_lists
 
 
+class DamagedCounts(DataError):
+    """A count file that is not as it was written."""
+
+
 class _Damaged(Exception):
     """The content of a count file contradicts itself."""
 
@@ -256,7 +339,7 @@ def _damage(where: str) -> Iterator[None]:
     try:
         yield
     except (_Damaged, KeyError, TypeError, ValueError, RecursionError) as error:
-        raise DataError(f"{where}: a damaged count file: {error}") from None
+        raise DamagedCounts(f"{where}: a damaged count file: {error}") from None
 
 
 def _parsed(about: bytes, where: str) -> dict[str, Any]:

@@ -103,10 +103,10 @@ class MemoryCounter(Counter):
         """SHA-256 of the data, if it was asked for when they were read."""
         return self._dataset.digest
 
-    @property
+    @functools.cached_property
     def missing_treatment(self) -> MissingTreatment | None:
         """How missing values were treated when the data were read, if they were read."""
-        return MissingTreatment.of(self._dataset.origin)
+        return MissingTreatment.of_rows(self._dataset)
 
     @property
     def decimal(self) -> str | None:

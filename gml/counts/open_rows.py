@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gml.counts.counter import Counter
@@ -31,21 +30,13 @@ def read_or_open(
     *,
     used: Choice | None = None,
     threads: int | None = None,
-    missing_elsewhere: str | None = None,
 ) -> Dataset | SettledCounter:
-    """Read rows into memory, or open the engine over them that the options or their size ask for.
-
-    `missing_elsewhere` says how missing values are treated by an engine, if not as in memory.
-    """
+    """Read rows into memory, or open the engine that the options or their size ask for."""
     if not is_for_spark(data, options):
         with about(data):
-            return read_or_stream(
-                data, options, used=used, threads=threads, missing_in_stream=missing_elsewhere
-            )
+            return read_or_stream(data, options, used=used, threads=threads)
     from gml.counts.spark import open_spark
 
-    if missing_elsewhere is not None:
-        options = replace(options, missing=missing_elsewhere)
     return open_spark(data, options, used=used)
 
 

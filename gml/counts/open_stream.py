@@ -58,12 +58,8 @@ def open_stream(
     *,
     used: Choice | None = None,
     threads: int | None = None,
-    missing: str | None = None,
 ) -> StreamCounter:
-    """Return the engine over a file of codes, for the columns used.
-
-    `missing` says how missing values are treated, if not as when the file is read.
-    """
+    """Return the engine over a file of codes, for the columns used."""
     if options.weights_fractional is not None:
         raise CannotAnswer(
             f"{parameter('weights_fractional')} needs to know the sum of all weights beforehand, "
@@ -72,7 +68,6 @@ def open_stream(
     _require_spool(options, stays=_stays(data))
     try:
         with _opened(data, options, used) as table:
-            table = _treating(table, missing)
             rows = _spooled(data, table, [], table.pieces, threads)
     except NotANumber as problem:
         raise told_more(problem, data, options, used) from None
@@ -134,7 +129,6 @@ def read_or_stream(
     *,
     used: Choice | None = None,
     threads: int | None = None,
-    missing_in_stream: str | None = None,
 ) -> Dataset | StreamCounter:
     """Read rows into memory, or where they do not fit, into a file that is read in passes.
 
@@ -142,7 +136,7 @@ def read_or_stream(
     """
 
     def streamed() -> StreamCounter:
-        return open_stream(data, options, used=used, threads=threads, missing=missing_in_stream)
+        return open_stream(data, options, used=used, threads=threads)
 
     if options.engine == STREAM:
         return streamed()
@@ -159,7 +153,7 @@ def read_or_stream(
         return read_dataset(data, options, used=used)
     try:
         with _opened(data, options, used) as table:
-            found = _read_or_spooled(data, table, missing_in_stream, threads)
+            found = _read_or_spooled(data, table, threads)
     except NotANumber as problem:
         raise told_more(problem, data, options, used) from None
     return found if isinstance(found, Dataset) else StreamCounter(found, threads=threads)
@@ -189,16 +183,14 @@ def _tell(where: str) -> None:
     )
 
 
-def _read_or_spooled(
-    data: Rows, table: TablePieces, missing: str | None, threads: int | None
-) -> Dataset | SettledRows:
+def _read_or_spooled(data: Rows, table: TablePieces, threads: int | None) -> Dataset | SettledRows:
     options, held = table.options, HeldPieces(table.options.decimal)
     pieces = iter(table.pieces)
     for piece in pieces:
         held.append(piece)
         if held.n_bytes > cells_limit():
             _tell(table.where)
-            return _spooled(data, _treating(table, missing), held.handed_over(), pieces, threads)
+            return _spooled(data, table, held.handed_over(), pieces, threads)
     cells = held.joined()
     digest = table.digest() if options.digest else None
     options = table.options_read()
@@ -206,13 +198,6 @@ def _read_or_spooled(
     if cells.n_lines == dataset.n_rows:
         return replace(dataset, first_line=table.first_line)
     return dataset
-
-
-def _treating(table: TablePieces, missing: str | None) -> TablePieces:
-    """Return a table whose missing values are treated in another way."""
-    if missing is None:
-        return table
-    return table._replace(options=replace(table.options, missing=missing))
 
 
 def _spooled(

@@ -37,14 +37,10 @@ class SettledCounter(PassCounter):
             ),
             max_memory=max_memory,
         )
-        self.n_before = table.tally.n_before if table.origin is None else table.origin.n
-        """Rows before those with missing values were treated, weighted."""
         self.rows_before, self.dropped = table.tally.rows_weighed, table.tally.n_dropped
         """Rows, not weighted, and how many of them were dropped for missing values."""
         self.lacking = table.lacking
         """Their missing cells by column, weighted."""
-        self.with_added_level = table.with_added_level
-        """The columns that have a level for what is missing, which was not declared."""
 
     def __enter__(self) -> Self:
         return self

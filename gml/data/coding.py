@@ -97,7 +97,7 @@ def build_dataset(
         offer_em=options.offer_em,
         offer_exclude=options.offer_exclude,
         advice=options.gaps_advice,
-        declared={*options.levels.levels, *options.levels.intervals},
+        declared={name for name in dataset.names if options.declares_missing(name)},
         min_complete=options.min_complete,
         unweighed={} if unweighed is None else {str(options.weights_column): unweighed},
     )

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from gml.data.number_summary import NumberValues
 from gml.data.problems import GIVE_WEIGHTS, weights_must_be
 from gml.errors import DataError, UsageError, counted, listing, unknown_name
+from gml.synonyms import AnswersSynonyms
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -145,7 +146,7 @@ class KeptRows(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Dataset:
+class Dataset(AnswersSynonyms):
     """Columns of equal length: codes of levels (uint8 or uint16) or float64, and row weights.
 
     A row counts `weights` times `unit` times; `unit` is 1 unless the weights are fractions.

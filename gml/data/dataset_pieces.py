@@ -44,6 +44,7 @@ class DatasetPieces:
         self._agree = [True] * len(first.variables)
         self.origin: Origin | None = None
         """What the pieces say together of how they were read."""
+        self._last_origin: Origin | None = None
         self._is_begun = False
 
     def columns_of(self, piece: Dataset) -> list[CsvColumn]:
@@ -114,6 +115,10 @@ class DatasetPieces:
 
     def _add_origin(self, new: Origin | None) -> None:
         old = self.origin
+        if self._is_begun and new is not None and new is self._last_origin:
+            # Blocks of one table, all of which it counts.
+            return
+        self._last_origin = new
         if not self._is_begun:
             self.origin = None if new is None else new.without_values()
             return

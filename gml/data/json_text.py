@@ -32,6 +32,21 @@ _ESCAPE = re.compile(
 )
 
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def canonical(document: Any) -> bytes:
+    """Return the one form of a document, or of a part of it, that is hashed.
+
+    Examples
+    --------
+    >>> canonical({"b": [1.50, "é"], "a": None}).decode()
+    '{"a":null,"b":[1.5,"é"]}'
+    """
+    # Others may have written what we would not: 1e999, or half a surrogate pair.
+    return _CANONICAL.encode(document).encode("utf-8", "surrogatepass")
+
+
 class _BadNumber(Exception):
     """A number that no float64 can hold."""
 

@@ -57,6 +57,25 @@ def warn_of_level_in_common(dataset: Dataset, tokens: Collection[str]) -> None:
     tell_missing_together(tally, dataset.names, dataset.n_rows)
 
 
+def missing_as_read(dataset: Dataset) -> tuple[int, Mapping[str, int]]:
+    """The rows of a table that was read, and its missing cells, before these were treated.
+
+    Rows may have been chosen since: then these are all, but for those that had been dropped.
+    """
+    origin = dataset.origin
+    if origin is not None and origin.policy == "drop":
+        return origin.n, origin.missing
+    if origin is None or origin.policy != "level":
+        return dataset.n, count_missing(dataset, "available", ())
+    cells = {}
+    for name in origin.missing:
+        if name in dataset.names:
+            j = dataset.index(name)
+            level = (dataset.variables[j].levels or ()).index(NA_LEVEL)
+            cells[name] = dataset.count(dataset.columns[j] == level)
+    return dataset.n, {name: n for name, n in cells.items() if n}
+
+
 def why_empty(dataset: Dataset | None, where: str) -> str:
     """Say why nothing is left of a table to count."""
     origin = None if dataset is None else dataset.origin

@@ -13,6 +13,7 @@ from gml.data.dialect import EM as EM
 from gml.data.dialect import MISSING_POLICIES as MISSING_POLICIES
 from gml.data.dialect import inherit, plain_delimiter, problem_with
 from gml.data.discretize import BY_OTHERS, HARTEMINK, MDLP, METHODS, Binning, parse_binning
+from gml.data.levels import NA_LEVEL
 from gml.data.schema import NUMERIC, Schema, declared_by, is_text, read_schema
 from gml.errors import (
     UnknownParameter,
@@ -298,6 +299,11 @@ class ReadOptions:
     def expected_levels(self, name: str) -> tuple[str, ...]:
         """The levels of a column that come before any others it may have."""
         return self.levels.expected.get(name, ())
+
+    def declares_missing(self, name: str) -> bool:
+        """Whether the levels that a column is known to have include the one for missing cells."""
+        of_schema = self.declared_levels(name) or self.declared_intervals(name) or ()
+        return NA_LEVEL in (*of_schema, *self.expected_levels(name))
 
     def says_something_of(self, name: str) -> bool:
         """Whether a column is declared, cut or kept as numbers."""

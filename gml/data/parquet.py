@@ -40,8 +40,8 @@ _COPIES = 6
 _BYTES_PER_CELL = 24
 
 
-def is_parquet(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is a Parquet file, or a folder that holds some."""
+def is_parquet(path: str | os.PathLike[str], *, whole: bool = True) -> bool:
+    """Whether a path is a Parquet file, perhaps not `whole`, or a folder that holds some."""
     if is_folder(path):
         return bool(parquet_files(path))
     if not is_file(path):
@@ -49,8 +49,9 @@ def is_parquet(path: str | os.PathLike[str]) -> bool:
         return False
     try:
         with Path(path).open("rb") as file:
-            if file.read(4) != _MAGIC:
-                return False
+            begins = file.read(4) == _MAGIC
+            if not (begins and whole):
+                return begins
             file.seek(-4, os.SEEK_END)
             return file.read() == _MAGIC
     except OSError:

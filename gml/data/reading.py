@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
+from gml.calls import public
 from gml.data.cells import read_cells
 from gml.data.coding import build_dataset
 from gml.data.columns import Choice, choose_columns, column_specs
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 _ALWAYS_READ = 1 << 26
 
 
+@public
 def read(
     data: str | os.PathLike[str] | pd.DataFrame,
     *,

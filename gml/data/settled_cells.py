@@ -52,11 +52,6 @@ class SettledColumn:
         """Whether cells may be numbers, which stay as they are or are put into intervals."""
         return self.coding.levels is None or self.coding.edges is not None
 
-    @property
-    def has_added_level(self) -> bool:
-        """Whether the level for what is missing was not declared."""
-        return self.variable.levels != self.coding.levels
-
     def for_labels(self, labels: Sequence[str]) -> SettledColumn | None:
         """Return the same for cells whose codes stand for other labels; None if one is unknown."""
         codes = []

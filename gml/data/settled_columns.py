@@ -53,11 +53,6 @@ class SettledTable(NamedTuple):
         return tuple(column.variable for column in self.columns)
 
     @property
-    def with_added_level(self) -> frozenset[str]:
-        """The columns that have a level for what is missing, which was not declared."""
-        return frozenset(column.variable.name for column in self.columns if column.has_added_level)
-
-    @property
     def lacking(self) -> dict[str, int]:
         """The missing cells of columns that have some, weighted."""
         return {tally.name: tally.lacking for tally in self.tally.columns if tally.lacking}
@@ -177,9 +172,10 @@ def _levels_of_gaps(
     if options.missing == "level" and numbers:
         raise numbers_have_no_level(numbers, offer_em=options.offer_em)
     if options.missing == "level":
-        declared = {*options.levels.levels, *options.levels.intervals}
         return {
-            name: levels_with_gaps(Variable(name, codings[name].levels), declared=name in declared)
+            name: levels_with_gaps(
+                Variable(name, codings[name].levels), declared=options.declares_missing(name)
+            )
             for name in gaps
         }
     if options.missing == "error" and gaps:

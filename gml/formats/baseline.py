@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from gml.atomic import write_whole
+from gml.calls import public
 from gml.data.json_text import parse_json
 from gml.data.text_file import read_text
 from gml.errors import DataError, GraphError, parameter, place, quote, raising
@@ -53,6 +54,7 @@ def baseline_object(baseline: Baseline) -> dict[str, Any]:
     }
 
 
+@public
 def write_baseline(
     baseline: Baseline, path: str | os.PathLike[str], *, inputs: Hashes = NO_INPUTS
 ) -> None:
@@ -80,6 +82,7 @@ def write_baseline(
     write_whole(path, dump_baseline(baseline, inputs=inputs).encode())
 
 
+@public
 def read_baseline(path: str | os.PathLike[str]) -> Baseline:
     """Read a baseline file, or the baseline that a model file holds.
 

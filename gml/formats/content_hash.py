@@ -12,12 +12,11 @@ the bytes of files, as `sha256sum` prints them.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from gml.data.json_text import parse_json
+from gml.data.json_text import canonical, parse_json
 from gml.errors import DataError
 
 Document = dict[str, Any]
@@ -25,8 +24,6 @@ Document = dict[str, Any]
 Hashes = Mapping[str, str | list[str]]
 """Of inputs, by the parts that they play: a hash, or a list of those of several inputs."""
 NO_INPUTS: Hashes = MappingProxyType({})
-
-_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 class RecordedHash(NamedTuple):
@@ -48,18 +45,6 @@ def parse_document(text: str, where: str) -> Document:
     if not isinstance(document, dict):
         raise DataError(f"{where}: not a JSON object")
     return document
-
-
-def canonical(document: Any) -> bytes:
-    """Return the one form of a document, or of a part of it, that is hashed.
-
-    Examples
-    --------
-    >>> canonical({"b": [1.50, "é"], "a": None}).decode()
-    '{"a":null,"b":[1.5,"é"]}'
-    """
-    # Others may have written what we would not: 1e999, or half a surrogate pair.
-    return _CANONICAL.encode(document).encode("utf-8", "surrogatepass")
 
 
 def content_hash(document: Document) -> str:

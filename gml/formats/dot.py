@@ -28,7 +28,8 @@ from gml.formats.foreign_edges import (
 )
 from gml.formats.foreign_nodes import column_attributes, read_columns
 from gml.formats.text_room import require_graph_text
-from gml.graph.graph import COMPELLED, EDGE_TYPES, Edge, Graph, Mark
+from gml.graph.edges import COMPELLED, EDGE_TYPES, Edge, Mark
+from gml.graph.graph import Graph
 from gml.graph.provenance import Provenance
 from gml.resources import require_memory
 
@@ -49,8 +50,8 @@ def dump_dot(graph: Graph) -> str:
     lines = ["digraph {", f"  graph{_shown({key: quoted(text) for key, text in about.items()})};"]
     for name in graph.names:
         lines.append(f"  {quoted(name)}{_shown(node_attributes(graph, name))};")
-    for edge in graph.edges():
-        source, target = graph.names[edge.source], graph.names[edge.target]
+    for edge in graph.edges:
+        source, target = edge.source, edge.target
         lines.append(f"  {quoted(source)} -> {quoted(target)}{_shown(edge_attributes(edge))};")
     lines.append("}")
     return "\n".join(lines) + "\n"

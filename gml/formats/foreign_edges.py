@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from gml.data.json_text import parse_json
 from gml.errors import CannotAnswer, DataError
-from gml.graph.graph import Mark, oriented
+from gml.graph.edges import Mark, oriented
 
 MarkedEdges = tuple[Sequence[str], Mark, Sequence[str], Mark, Mapping[str, Any]]
 """Nodes, the mark at them, nodes, the mark at them, attributes: edges from each to each."""

@@ -18,7 +18,8 @@ from gml.errors import CannotAnswer, DataError, GraphError, quote
 from gml.formats.foreign_edges import decode_list, known_values, merge_edges, scalar
 from gml.formats.foreign_nodes import column_attributes, read_columns
 from gml.formats.text_room import require_graph_text
-from gml.graph.graph import EDGE_TYPES, Graph, Mark
+from gml.graph.edges import EDGE_TYPES, Mark
+from gml.graph.graph import Graph
 from gml.graph.provenance import Provenance
 from gml.progress import reporter
 
@@ -38,7 +39,7 @@ def dump_graphml(graph: Graph) -> str:
     import networkx as nx
 
     require_graph_text(graph, "GraphML")
-    texts = [value for edge in graph.edges() for value in edge.attributes.values()]
+    texts = [value for edge in graph.edges for value in edge.attributes.values()]
     for text in (*graph.names, *texts):
         if isinstance(text, str) and _FORBIDDEN.search(text):
             raise GraphError(
@@ -51,12 +52,12 @@ def dump_graphml(graph: Graph) -> str:
         result.graph["learning"] = json.dumps(graph.learning.written())
     for name in graph.names:
         result.add_node(name, **column_attributes(graph, name, ascii=True))
-    for edge in graph.edges():
+    for edge in graph.edges:
         source_mark, target_mark = EDGE_TYPES[edge.type]
         extra = {key: scalar(value) for key, value in known_values(edge.attributes).items()}
         result.add_edge(
-            graph.names[edge.source],
-            graph.names[edge.target],
+            edge.source,
+            edge.target,
             mark_source=_MARK_NAMES[source_mark],
             mark_target=_MARK_NAMES[target_mark],
             **extra,

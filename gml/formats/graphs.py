@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 
 from gml.atomic import write_whole
+from gml.calls import public
 from gml.data.text_file import read_text
 from gml.errors import GraphError, UsageError, kind_of, place, require_one_of, require_path
 from gml.formats.dot import dump_dot, load_dot
@@ -27,6 +28,7 @@ WRITERS: dict[str, Callable[..., str]] = {
 """From a graph to text; that of JSON takes `inputs` too."""
 
 
+@public
 def write_graph(graph: Graph, path: str | os.PathLike[str], *, format: str | None = None) -> None:
     """Write a graph file, whole or not at all; the suffix picks the format.
 
@@ -62,6 +64,7 @@ def _not_a_graph(given: object, path: object) -> UsageError:
     return UsageError(f"a Graph is needed, not {kind_of(given)}; {hint}")
 
 
+@public
 def read_graph(path: str | os.PathLike[str]) -> Graph:
     """Read a graph from a DOT, JSON, GraphML or model file, or standard input for `-`.
 

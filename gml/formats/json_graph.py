@@ -33,9 +33,9 @@ def dump_json(graph: Graph, *, inputs: Hashes = NO_INPUTS) -> str:
 def edge_objects(graph: Graph) -> list[dict[str, Any]]:
     """Return the edges of a graph with all that is known of them."""
     return [
-        {"source": graph.names[edge.source], "target": graph.names[edge.target], "type": edge.type}
+        {"source": edge.source, "target": edge.target, "type": edge.type}
         | {key: _finite(value) for key, value in edge.attributes.items()}
-        for edge in graph.edges()
+        for edge in graph.edges
     ]
 
 

@@ -15,6 +15,7 @@ import os
 import re
 from typing import Any
 
+from gml.calls import public
 from gml.data.json_text import parse_json
 from gml.data.text_file import read_text
 from gml.errors import DataError, place, quote
@@ -29,6 +30,7 @@ _SECTIONS = ("addtemporal", "forbiddirect", "requiredirect", "forbiddengroup", "
 _MOST_DIGITS = 18
 
 
+@public
 def read_knowledge(path: str | os.PathLike[str]) -> Knowledge:
     """Read a knowledge file; its content tells the format.
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from gml.atomic import Leftovers, write_whole
+from gml.calls import public
 from gml.data.dataset import Variable
 from gml.data.text_file import read_text
 from gml.errors import (
@@ -154,6 +155,7 @@ _READERS: dict[str, Callable[[str, str], AnyModel]] = {
 }
 
 
+@public
 def read_model(path: str | os.PathLike[str]) -> AnyModel:
     """Read a model from a JSON, BIF, XMLBIF, NET or UAI file, or standard input for `-`.
 
@@ -240,6 +242,7 @@ def parse_any(text: str, where: str) -> AnyModel | Graph:
     return (load_dot if found == "dot" else load_graphml)(text, where)
 
 
+@public
 def write_model(net: AnyModel, path: str | os.PathLike[str], format: str | None = None) -> None:
     """Write a model file, whole or not at all; the suffix picks the format.
 

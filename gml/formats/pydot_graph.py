@@ -35,8 +35,8 @@ def to_pydot(graph: Graph) -> pydot.Dot:
         for key, value in node_attributes(graph, name).items():
             node.set(key, value)
         result.add_node(node)
-    for edge in graph.edges():
-        ends = quoted(graph.names[edge.source]), quoted(graph.names[edge.target])
+    for edge in graph.edges:
+        ends = quoted(edge.source), quoted(edge.target)
         # Attributes with names of pydot's own parameters go in one by one.
         drawn = pydot.Edge(*ends)
         for key, value in edge_attributes(edge).items():

@@ -196,14 +196,12 @@ def result_records(result: PcResult) -> Iterator[Record]:
             "by_knowledge": triple.by_knowledge,
             "ambiguous": triple.ambiguous,
         }
-    names = result.graph.names
-    for edge in result.graph.edges():
-        source, target = names[edge.source], names[edge.target]
-        reason, by = result.reasons.get((source, target), (None, ()))
+    for edge in result.graph.edges:
+        reason, by = result.reasons.get((edge.source, edge.target), (None, ()))
         yield {
             "record": "edge",
-            "source": source,
-            "target": target,
+            "source": edge.source,
+            "target": edge.target,
             "type": edge.type,
             "reason": reason,
             "by": list(by),

@@ -7,7 +7,8 @@ from typing import Any
 
 from gml.errors import counted
 from gml.formats.text_room import require_graph_text
-from gml.graph.graph import Edge, Graph
+from gml.graph.edges import Edge
+from gml.graph.graph import Graph
 from gml.printable_text import printable, visible
 from gml.text_table import aligned, column
 
@@ -15,9 +16,9 @@ from gml.text_table import aligned, column
 def dump_text(graph: Graph) -> str:
     """Return a listing of the edges with their attributes, numbers to 6 significant digits."""
     require_graph_text(graph, "text")
-    edges = list(graph.edges())
-    sources = column([visible(graph.names[edge.source]) for edge in edges])
-    targets = column([visible(graph.names[edge.target]) for edge in edges])
+    edges = graph.edges
+    sources = column([visible(edge.source) for edge in edges])
+    targets = column([visible(edge.target) for edge in edges])
     ends = [
         f"{source} {edge.type} {target}"
         for source, edge, target in zip(sources, edges, targets, strict=True)
@@ -26,7 +27,7 @@ def dump_text(graph: Graph) -> str:
     lines = [f"{graph.kind}, {counted(len(graph.names), 'node')}, {counted(len(edges), 'edge')}"]
     lines += aligned(list(zip(ends, *(_attribute(edges, key) for key in keys), strict=True)))
     joined = {end for edge in edges for end in (edge.source, edge.target)}
-    lines += [f"{visible(n)}  (no edges)" for k, n in enumerate(graph.names) if k not in joined]
+    lines += [f"{visible(n)}  (no edges)" for n in graph.names if n not in joined]
     return "\n".join(lines) + "\n"
 
 

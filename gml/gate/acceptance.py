@@ -70,8 +70,7 @@ def unknown_ids(net: CheckedModel, asked: Collection[str], accepted: Iterable[st
 
 def _of_structure(net: CheckedModel) -> set[str]:
     name_of = link_id if isinstance(net, MarkovNet) else edge_id
-    names = net.names
-    edges = (name_of(names[edge.source], names[edge.target]) for edge in net.graph.edges())
+    edges = (name_of(edge.source, edge.target) for edge in net.graph.edges)
     return {independence_id(*implied) for implied in each_implied(net.graph)}.union(edges)
 
 

@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from gml.independence.base import probability
+
 FAMILIES = ("schema", "tables", "structure", "fit")
 SEVERITIES = ("fail", "warn")
 
@@ -80,6 +82,21 @@ class Check:
     row: int | None = None
     """A row of the data that shows it, if one does, from 1, and its line."""
     line: int | None = None
+
+    @property
+    def p_value(self) -> float | None:
+        """The p-value, which may be too small for a float; `log_p` never is."""
+        return probability(self.log_p)
+
+    @property
+    def p_adjusted(self) -> float | None:
+        """The p-value adjusted by Holm's method, which decides."""
+        return probability(self.log_p_adjusted)
+
+    @property
+    def q_value(self) -> float | None:
+        """The p-value adjusted by the method of Benjamini and Hochberg, which ranks."""
+        return probability(self.log_q)
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,8 @@ if TYPE_CHECKING:
 
 Place = tuple[int, int | None]
 
+_NOT_ALL = "numbers are not compared with their old range: not all are there"
+
 
 @dataclass(frozen=True)
 class CheckedData:
@@ -80,6 +82,7 @@ class _Uncut(NamedTuple):
 
     numbers: Mapping[str, Numbers]
     repeats: Mapping[int, int] | None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -236,7 +239,7 @@ class CheckedReading:
         if self.numeric and isinstance(counter, PassCounter):
             # Where they lie is asked of all rows.
             if notes:
-                notes.append("numbers are not compared with their old range: not all are there")
+                notes.append(_NOT_ALL)
             else:
                 numbers = numbers_of_engine(counter, set(self.numeric))
         return CheckedData(counter, self._context(found, rows, cells, notes, numbers))
@@ -255,7 +258,12 @@ class CheckedReading:
         held = self._held_numbers
         cut = [name for name in held if name not in self.numeric]
         repeats = repeats_before(dataset, held) if cut else None
-        return _Uncut(numbers_before(dataset, held), repeats)
+        numbers = numbers_before(dataset, held)
+        origin = dataset.origin
+        if self.numeric and origin and origin.policy == "drop" and dataset.n < origin.n:
+            of_cut = {name: found for name, found in numbers.items() if name in cut}
+            return _Uncut(of_cut, repeats, (_NOT_ALL,))
+        return _Uncut(numbers, repeats)
 
     def _refuse_cutting(self) -> None:
         """Refuse options that make labels of numbers, where the model is of numbers."""
@@ -280,6 +288,7 @@ class CheckedReading:
         )
         _require_rows(kept.n, self.data)
         notes = self._notes_on_rows(dataset.n_rows, kept.n_rows, kept.n, len(kept.names))
+        notes += uncut.notes
         aligned = with_levels_first(kept, self.levels)
 
         def places(rows: Collection[int]) -> dict[int, Place]:

@@ -11,7 +11,12 @@ from gml.counts.counter import TableSet
 from gml.counts.streamed import StreamCounter
 from gml.data.dataset import Dataset, missing_mask
 from gml.data.levels import NA_LEVEL
-from gml.data.missing import apply_missing_policy, count_missing, require_complete
+from gml.data.missing import (
+    apply_missing_policy,
+    count_missing,
+    missing_as_read,
+    require_complete,
+)
 from gml.data.options import EM
 from gml.data.schema import Schema
 from gml.errors import place
@@ -28,7 +33,7 @@ def missing_cells(
     """The rows, and the missing cells by column, before missing values were treated."""
     origin = dataset.origin
     if origin is not None and origin.policy in ("drop", "level"):
-        return origin.n, origin.missing
+        return missing_as_read(dataset)
     return dataset.n, count_missing(dataset, policy, tokens)
 
 

@@ -109,10 +109,7 @@ def moved_with(net: MarkovNet) -> dict[str, tuple[str, ...]]:
     if terms.is_decomposable:
         return {names[p.child]: tuple(names[k] for k in p.parents) for p in parts_of(terms)}
     graph = terms.graph
-    return {
-        name: tuple(names[k] for k in range(len(names)) if k != j and graph.adjacent(j, k))
-        for j, name in enumerate(names)
-    }
+    return {name: tuple(graph.neighbours(name)) for name in names}
 
 
 def clique_tables(net: MarkovNet) -> list[CPT]:

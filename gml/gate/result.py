@@ -179,7 +179,13 @@ class CheckReport:
         """Return a pandas DataFrame with one row per check, in the order of `ranked`."""
         import pandas as pd
 
-        return pd.DataFrame([asdict(check) for check in self.ranked()])
+        figures = ("p_value", "p_adjusted", "q_value")
+        return pd.DataFrame(
+            [
+                asdict(check) | {name: getattr(check, name) for name in figures}
+                for check in self.ranked()
+            ]
+        )
 
     def __repr__(self) -> str:
         if self.error is not None:

@@ -39,9 +39,8 @@ def moral_graph(graph: Graph) -> Graph:
     if graph.kind != "dag":
         raise GraphError(f"a moral graph is that of a DAG, not of {graph.kind_in_words}")
     pairs: set[tuple[int, int]] = set()
-    for j in range(len(graph.names)):
-        family = sorted([*graph.parents(j), j])
-        pairs.update(combinations(family, 2))
+    for j, parents in enumerate(graph.parent_sets()):
+        pairs.update(combinations(sorted([*parents, j]), 2))
     return Graph.from_edges(
         graph.names,
         [(graph.names[i], "---", graph.names[j]) for i, j in sorted(pairs)],

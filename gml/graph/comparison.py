@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gml.errors import GraphError, UsageError, parameter, quote
+from gml.graph.edges import Mark
 from gml.graph.equivalence import equivalence_class
 from gml.graph.extension import consistent_extension
-from gml.graph.graph import Graph, Mark, require_marks
+from gml.graph.graph import Graph, require_marks
 from gml.graph.sid import SidBounds, sid_bounds
 from gml.name_order import NameOrder
 

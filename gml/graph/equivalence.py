@@ -8,9 +8,10 @@ from hashlib import sha256
 import numpy as np
 
 from gml.graph.bits import bits_of, sets_in_columns
+from gml.graph.edges import Mark
 from gml.graph.essential import compelled_parents
 from gml.graph.extension import consistent_extension
-from gml.graph.graph import Graph, Mark, require_marks
+from gml.graph.graph import Graph, require_marks
 from gml.graph.knowledge import Knowledge
 from gml.graph.open_arrows import with_compelled, without_compelled
 from gml.graph.orientation import maximally_oriented
@@ -26,10 +27,10 @@ def equivalence_class(dag: Graph, knowledge: Knowledge | None = None) -> Graph:
     Examples
     --------
     >>> dag = Graph.from_edges("ABC", [("A", "-->", "B"), ("B", "-->", "C")])
-    >>> equivalence_class(dag).kind, [edge.type for edge in equivalence_class(dag).edges()]
+    >>> equivalence_class(dag).kind, [edge.type for edge in equivalence_class(dag).edges]
     ('cpdag', ['---', '---'])
     >>> told = equivalence_class(dag, Knowledge(require=(("A", "B"),)))
-    >>> told.kind, [edge.type for edge in told.edges()]
+    >>> told.kind, [edge.type for edge in told.edges]
     ('pdag', ['-->', '-->'])
     """
     require_marks(len(dag.names), _MATRICES)
@@ -55,10 +56,10 @@ def as_chosen(dag: Graph, knowledge: Knowledge | None = None) -> Graph:
     Examples
     --------
     >>> dag = Graph.from_edges("ABC", [("A", "-->", "B"), ("B", "-->", "C")])
-    >>> [edge.attributes for edge in as_chosen(dag).edges()]
+    >>> [edge.attributes for edge in as_chosen(dag).edges]
     [{'compelled': False}, {'compelled': False}]
     >>> told = as_chosen(dag, Knowledge(require=(("A", "B"),)))
-    >>> [edge.attributes for edge in told.edges()]
+    >>> [edge.attributes for edge in told.edges]
     [{'compelled': True}, {'compelled': True}]
     """
     told = Knowledge() if knowledge is None else knowledge.told
@@ -92,7 +93,7 @@ def representative(dag: Graph, knowledge: Knowledge | None = None) -> Graph:
     Examples
     --------
     >>> dag = Graph.from_edges("ABC", [("A", "-->", "B"), ("B", "-->", "C")])
-    >>> [(edge.source, edge.target) for edge in representative(dag).edges()]
-    [(1, 0), (2, 1)]
+    >>> [(edge.source, edge.target) for edge in representative(dag).edges]
+    [('B', 'A'), ('C', 'B')]
     """
     return consistent_extension(equivalence_class(dag, knowledge))

@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from gml.errors import DataError, GraphError, quote
 from gml.graph.bits import sets_in_columns
-from gml.graph.graph import EDGE_TYPES, Graph, Mark, require_marks
+from gml.graph.edges import EDGE_TYPES, Mark
+from gml.graph.graph import Graph, require_marks
 from gml.graph.open_arrows import decided_arrows, with_compelled, without_compelled
 from gml.graph.orientation import Matrix, maximally_oriented, unshielded_triples
 from gml.name_order import NameOrder
@@ -142,8 +143,8 @@ def consistent_extension(graph: Graph, *, sources: Collection[str] = ()) -> Grap
     Examples
     --------
     >>> line = Graph.from_edges("ABC", [("A", "---", "B"), ("B", "---", "C")])
-    >>> [(edge.source, edge.target) for edge in consistent_extension(line).edges()]
-    [(1, 0), (2, 1)]
+    >>> [(edge.source, edge.target) for edge in consistent_extension(line).edges]
+    [('B', 'A'), ('C', 'B')]
     >>> consistent_extension(line).attributes
     {(0, 1): {'compelled': False}, (1, 2): {'compelled': False}}
     """

@@ -8,98 +8,44 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from enum import IntEnum
 from functools import cached_property
 from itertools import islice
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.calls import ends_at_caller
 from gml.errors import GraphError, UsageError, counted, parameter, quote, unknown_name
+from gml.graph.edges import COMPELLED, EDGE_TYPES, RESERVED, TYPE_OF, Edge, Edges, Mark
 from gml.graph.order import find_cycle
 from gml.graph.provenance import Provenance
 from gml.printable_text import printable
 from gml.resources import FEW_BYTES, require_memory
+from gml.synonyms import AnswersSynonyms
 
 if TYPE_CHECKING:
     import networkx as nx
+    import pandas as pd
     import pydot
 
 _EDGES_SHOWN = 8
+_Node = TypeVar("_Node", str, int)
 KINDS = ("dag", "cpdag", "pdag", "pag", "undirected")
 
 
-class Mark(IntEnum):
-    """What stands at one end of an edge.
-
-    Examples
-    --------
-    >>> graph = Graph.from_edges(["a", "b"], [("a", "-->", "b")])
-    >>> Mark(graph.marks[0, 1]), Mark(graph.marks[1, 0])
-    (<Mark.ARROW: 2>, <Mark.TAIL: 1>)
-    """
-
-    NONE = 0
-    TAIL = 1
-    ARROW = 2
-    CIRCLE = 3
-
-
-EDGE_TYPES: dict[str, tuple[Mark, Mark]] = {
-    "-->": (Mark.TAIL, Mark.ARROW),
-    "---": (Mark.TAIL, Mark.TAIL),
-    "<->": (Mark.ARROW, Mark.ARROW),
-    "o->": (Mark.CIRCLE, Mark.ARROW),
-    "o-o": (Mark.CIRCLE, Mark.CIRCLE),
-    "o--": (Mark.CIRCLE, Mark.TAIL),
-}
-RESERVED = frozenset(
-    {
-        *("source", "target", "type", "key", "id", "mark_source", "mark_target"),
-        *("dir", "arrowhead", "arrowtail"),
-    }
-)
-COMPELLED = "compelled"
-"""The attribute of edges that `gml.graph.open_arrows` is about."""
-_TYPE_OF = {marks: name for name, marks in EDGE_TYPES.items()}
-
-
-def oriented(a: str, mark_a: Mark, b: str, mark_b: Mark) -> tuple[str, str, str]:
-    """Return (source, type, target) of the edge with these marks, in the direction that exists.
-
-    Examples
-    --------
-    >>> oriented("A", Mark.ARROW, "B", Mark.TAIL)
-    ('B', '-->', 'A')
-    """
-    if (mark_a, mark_b) in _TYPE_OF:
-        return a, _TYPE_OF[mark_a, mark_b], b
-    return b, _TYPE_OF[mark_b, mark_a], a
-
-
-@dataclass(frozen=True)
-class Edge:
-    """An edge read from source to target, with its type and attributes."""
-
-    source: int
-    target: int
-    type: str
-    attributes: Mapping[str, Any]
-
-
 @dataclass(frozen=True, repr=False)
-class Graph:
+class Graph(AnswersSynonyms):
     """Names, marks and kind; levels of the nodes and attributes of the edges where known.
 
     Examples
     --------
     >>> graph = Graph.from_edges(["A", "B", "C"], [("C", "-->", "A"), ("A", "-->", "B")])
-    >>> graph.kind, [(edge.source, edge.type, edge.target) for edge in graph.edges()]
-    ('dag', [(0, '-->', 1), (2, '-->', 0)])
-    >>> graph.parents(1)
-    [0]
+    >>> graph.kind, [(edge.source, edge.type, edge.target) for edge in graph.edges]
+    ('dag', [('A', '-->', 'B'), ('C', '-->', 'A')])
+    >>> graph.parents("B"), graph.neighbours("A"), graph.adjacent("B", "C")
+    (['A'], ['B', 'C'], False)
     """
 
     names: tuple[str, ...]
@@ -211,6 +157,7 @@ class Graph:
         """Number of edges."""
         return int(np.count_nonzero(self.marks)) // 2
 
+    @ends_at_caller
     def index(self, name: str) -> int:
         """Return the position of a node."""
         try:
@@ -218,44 +165,71 @@ class Graph:
         except KeyError:
             raise GraphError(unknown_name("node", name, self.names)) from None
 
-    def _require_positions(self, *given: object) -> None:
-        """Refuse a name, or anything else, where the position of a node is needed."""
-        for position in given:
-            if isinstance(position, str):
-                raise UsageError(
-                    f"nodes are given by their position here, not by name: index({position!r}) of "
-                    f"the graph is {self.index(position)}"
-                )
-            if not isinstance(position, Integral) or not 0 <= int(position) < len(self.names):
-                raise UsageError(
-                    f"the position of a node is a whole number from 0 to {len(self.names) - 1}, "
-                    f"not {position!r}"
-                )
+    def position(self, node: str | int) -> int:
+        """Return the position of a node that is given by its name, or by that already."""
+        given: object = node
+        if isinstance(given, str):
+            return self.index(given)
+        if not isinstance(given, Integral) or not 0 <= int(given) < len(self.names):
+            raise UsageError(
+                "a node is given by its name, or by its position: a whole number from 0 to "
+                f"{len(self.names) - 1}, not {given!r}"
+            )
+        return int(given)
+
+    def _as_given(self, node: _Node, positions: NDArray[np.int64]) -> list[_Node]:
+        """Nodes by their names if one was given by its name, else by their positions."""
+        found: list[Any] = positions.tolist()
+        return [self.names[i] for i in found] if isinstance(node, str) else found
 
     @cached_property
     def _positions(self) -> dict[str, int]:
         return {name: i for i, name in enumerate(self.names)}
 
-    def edge_type(self, i: int, j: int) -> str | None:
-        """Return the type of the edge read from i to j; None if there is none, or reversed."""
-        self._require_positions(i, j)
-        return _TYPE_OF.get((self.marks[j, i], self.marks[i, j]))
+    def pair(self, edge: Edge) -> tuple[int, int]:
+        """Return the positions of the ends of an edge, the lower first: its key in `attributes`."""
+        i, j = self.index(edge.source), self.index(edge.target)
+        return min(i, j), max(i, j)
 
-    def edges(self) -> Iterator[Edge]:
-        """Yield each edge once, in the order of source and target."""
+    @ends_at_caller
+    def edge_type(self, a: str | int, b: str | int) -> str | None:
+        """Return the type of the edge read from a to b; None if there is none, or reversed."""
+        i, j = self.position(a), self.position(b)
+        return TYPE_OF.get((self.marks[j, i], self.marks[i, j]))
+
+    @cached_property
+    def edges(self) -> Edges:
+        """Each edge once, in the order of source and target."""
+        return Edges(self._each_edge())
+
+    def _each_edge(self) -> Iterator[Edge]:
         for i, others, there, here in _edges_by_node(self.marks):
             ends = zip(others.tolist(), there.tolist(), here.tolist(), strict=True)
             for j, at_j, at_i in ends:
                 # Read from the other end, an edge with two equal marks appears a second time.
-                type_ = _TYPE_OF.get((at_i, at_j))
+                type_ = TYPE_OF.get((at_i, at_j))
                 if type_ is not None and (at_i != at_j or i < j):
-                    yield Edge(i, j, type_, self.attributes.get((min(i, j), max(i, j)), {}))
+                    known = self.attributes.get((min(i, j), max(i, j)), {})
+                    yield Edge(self.names[i], self.names[j], type_, known)
 
-    def parents(self, j: int) -> list[int]:
-        """Return the nodes whose edge to j has an arrow at j and a tail at the node."""
-        self._require_positions(j)
+    @ends_at_caller
+    def parents(self, node: _Node) -> list[_Node]:
+        """Return the nodes with an arrow to a node; positions if it is given by its position."""
+        j = self.position(node)
         arrows = (self.marks[:, j] == Mark.ARROW) & (self.marks[j, :] == Mark.TAIL)
-        return [int(i) for i in np.flatnonzero(arrows)]
+        return self._as_given(node, np.flatnonzero(arrows))
+
+    @ends_at_caller
+    def children(self, node: _Node) -> list[_Node]:
+        """Return the nodes that a node has an arrow to, as `parents` does."""
+        i = self.position(node)
+        arrows = (self.marks[i, :] == Mark.ARROW) & (self.marks[:, i] == Mark.TAIL)
+        return self._as_given(node, np.flatnonzero(arrows))
+
+    @ends_at_caller
+    def neighbours(self, node: _Node) -> list[_Node]:
+        """Return the nodes that share an edge of any type with a node, as `parents` does."""
+        return self._as_given(node, np.flatnonzero(self.marks[self.position(node)]))
 
     def parent_sets(self) -> list[tuple[int, ...]]:
         """Return the parents of every node."""
@@ -264,10 +238,10 @@ class Graph:
             for _, others, there, here in _edges_by_node(self.marks)
         ]
 
-    def adjacent(self, i: int, j: int) -> bool:
-        """Whether there is an edge between i and j."""
-        self._require_positions(i, j)
-        return bool(self.marks[i, j])
+    @ends_at_caller
+    def adjacent(self, a: str | int, b: str | int) -> bool:
+        """Whether there is an edge between two nodes."""
+        return bool(self.marks[self.position(a), self.position(b)])
 
     def about_column(self, name: str) -> dict[str, Any]:
         """Return what is known about the column of a node, as JSON and networkx have it."""
@@ -277,6 +251,24 @@ class Graph:
         elif name in self.numeric:
             found["type"] = "numeric"
         return found | ({"hidden": True} if name in self.hidden else {})
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a pandas DataFrame with a row for each edge: ends, type and what is known.
+
+        Examples
+        --------
+        >>> graph = Graph.from_edges("ABC", [("A", "---", "B", {"strength": 0.7})])
+        >>> print(graph.to_frame().to_string(index=False))
+        source target type  strength
+             A      B  ---       0.7
+        """
+        import pandas as pd
+
+        rows = [(edge.source, edge.target, edge.type) for edge in self.edges]
+        frame = pd.DataFrame(rows, columns=["source", "target", "type"])
+        for key in dict.fromkeys(key for edge in self.edges for key in edge.attributes):
+            frame[key] = [edge.attributes.get(key) for edge in self.edges]
+        return frame
 
     def to_networkx(self) -> nx.DiGraph | nx.Graph:
         """Return a networkx graph with the type and attributes of each edge.
@@ -295,8 +287,8 @@ class Graph:
         result = nx.Graph() if self.kind == "undirected" else nx.DiGraph()
         for name in self.names:
             result.add_node(name, **self.about_column(name))
-        for edge in self.edges():
-            ends = self.names[edge.source], self.names[edge.target]
+        for edge in self.edges:
+            ends = edge.source, edge.target
             result.add_edge(*ends, type=edge.type, **edge.attributes)
             tail, head = EDGE_TYPES[edge.type]
             if tail == head and result.is_directed():
@@ -305,8 +297,8 @@ class Graph:
 
     def __repr__(self) -> str:
         shown = [
-            f"{self.names[edge.source]} {edge.type} {self.names[edge.target]}"
-            for edge in islice(self.edges(), _EDGES_SHOWN)
+            f"{edge.source} {edge.type} {edge.target}"
+            for edge in islice(self._each_edge(), _EDGES_SHOWN)
         ]
         if self.n_edges > _EDGES_SHOWN:
             shown.append("…")
@@ -369,7 +361,7 @@ def implied_kind(names: tuple[str, ...], marks: NDArray[np.uint8]) -> str:
     cycle = find_cycle(names, successors)
     if cycle is not None:
         raise GraphError("the graph has a cycle: " + " -> ".join(quote(name) for name in cycle))
-    found = {pair for pair in _TYPE_OF if seen[4 * pair[0] + pair[1]]}
+    found = {pair for pair in TYPE_OF if seen[4 * pair[0] + pair[1]]}
     if found - {EDGE_TYPES["-->"], EDGE_TYPES["---"]}:
         return "pag"
     if EDGE_TYPES["-->"] not in found:

@@ -21,7 +21,8 @@ from dataclasses import replace
 from typing import Any
 
 from gml.graph.bits import bits_of, members, sets_in_columns
-from gml.graph.graph import COMPELLED, Graph, Mark
+from gml.graph.edges import COMPELLED, Mark
+from gml.graph.graph import Graph
 from gml.graph.knowledge import Arc
 from gml.graph.orientation import Matrix, maximally_oriented
 
@@ -35,13 +36,8 @@ def with_compelled(dag: Graph, compelled: Sequence[int]) -> Graph:
     >>> compelled_arrows(with_compelled(dag, [0, 0b100, 0]))
     {('A', 'B'): False, ('A', 'C'): False, ('C', 'B'): True}
     """
-    return _also(
-        dag,
-        {
-            (edge.source, edge.target): bool(compelled[edge.target] >> edge.source & 1)
-            for edge in dag.edges()
-        },
-    )
+    arrows = [(dag.index(edge.source), dag.index(edge.target)) for edge in dag.edges]
+    return _also(dag, {(x, y): bool(compelled[y] >> x & 1) for x, y in arrows})
 
 
 def without_compelled(graph: Graph, left_open: Iterable[tuple[int, int]] = ()) -> Graph:
@@ -68,11 +64,11 @@ def _also(graph: Graph, compelled: Mapping[tuple[int, int], bool]) -> Graph:
 def compelled_arrows(graph: Graph) -> dict[Arc, bool]:
     """Return which arrows are compelled, or not, by names; arrows as drawn are left out."""
     found = {}
-    for edge in graph.edges():
+    for edge in graph.edges:
         known = edge.attributes.get(COMPELLED)
         if edge.type != "-->" or known is None:
             continue
-        found[graph.names[edge.source], graph.names[edge.target]] = known
+        found[edge.source, edge.target] = known
     return found
 
 
@@ -101,9 +97,9 @@ def open_arrows(dag: Graph) -> list[Arc]:
         return []
     directed = _settled(dag)
     return [
-        (dag.names[edge.source], dag.names[edge.target])
-        for edge in dag.edges()
-        if not directed[edge.source, edge.target]
+        (edge.source, edge.target)
+        for edge in dag.edges
+        if not directed[dag.index(edge.source), dag.index(edge.target)]
     ]
 
 

@@ -39,7 +39,7 @@ class Separation:
         if dag.kind != "dag":
             raise GraphError(f"d-separation needs a DAG, not a graph of kind {dag.kind}")
         n = len(dag.names)
-        self._parents = [bits_of(dag.parents(j)) for j in range(n)]
+        self._parents = [bits_of(parents) for parents in dag.parent_sets()]
         self._children = [0] * n
         self._known: dict[tuple[int, int], int] = {}
         for j in range(n):

@@ -26,7 +26,8 @@ from typing import NamedTuple
 
 from gml.errors import GraphError
 from gml.graph.bits import bits_of, lowest, members
-from gml.graph.graph import Graph, Mark
+from gml.graph.edges import Mark
+from gml.graph.graph import Graph
 from gml.graph.order import topological_order
 from gml.progress import tracked
 

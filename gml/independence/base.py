@@ -30,6 +30,11 @@ NO_ROWS = "no row has a value in every column of the test"
 _TIE = 1e-12
 
 
+def probability(log_p: float | None) -> float | None:
+    """p to the 15 digits that its logarithm holds, so that 1/200 is 0.005."""
+    return None if log_p is None else float(f"{math.exp(log_p):.15g}")
+
+
 @dataclass(frozen=True)
 class CIResult:
     """Outcome of one test; None where a quantity does not apply.
@@ -54,6 +59,11 @@ class CIResult:
     """What else the test says of the result: bandwidths, where the p-value is from."""
     size: float | None = field(default=None, repr=False, compare=False)
     """By what the test tells whether rows are enough, beside their number: cells of the table."""
+
+    @property
+    def p_value(self) -> float | None:
+        """The p-value, which may be too small for a float; `log_p` never is."""
+        return probability(self.log_p)
 
 
 @dataclass(frozen=True)

@@ -35,14 +35,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.graph.edges import Mark
 from gml.graph.extension import Triple
-from gml.graph.graph import Graph, Mark
+from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
 from gml.graph.orientation import unshielded_triples
 from gml.learners.pc import WeighedTriple, orient
 from gml.name_order import NameOrder
 from gml.resources import require_memory
 from gml.scores.base import rounded
+from gml.synonyms import AnswersSynonyms
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,17 +57,17 @@ _MARK_BYTES = 6
 
 
 class Pair(NamedTuple):
-    """The shares of x → y, y → x and x — y; `adjacent` is their sum.
+    """Two columns, and what is known of an edge between them, in the words that edges carry.
 
-    DAGs have no undirected edges, so `undirected` is then None.
+    `direction` is that of x → y. DAGs have no undirected edges, so `undirected` is then None; both
+    are None where no graph has the edge, and in averages of undirected graphs.
     """
 
     x: str
     y: str
-    adjacent: float
-    forward: float
-    backward: float
-    undirected: float | None
+    strength: float
+    direction: float | None = None
+    undirected: float | None = None
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,8 @@ class Shares:
     directed: NDArray[np.float64]
     undirected: NDArray[np.float64] | None = None
     total: float = 1.0
+    directions: bool = True
+    """Whether edges have any: those of undirected graphs have a strength alone."""
 
     @property
     def strength(self) -> NDArray[np.float64]:
@@ -87,40 +91,32 @@ class Shares:
         """All pairs, by name."""
         for i, x in enumerate(self.names):
             for j in range(i + 1, len(self.names)):
-                yield Pair(
-                    x,
-                    self.names[j],
-                    float(self.adjacent[i, j] / self.total),
-                    float(self.directed[i, j] / self.total),
-                    float(self.directed[j, i] / self.total),
-                    None if self.undirected is None else float(self.undirected[i, j] / self.total),
-                )
+                yield Pair(x, self.names[j], **self._numbers(i, j))
 
     def described(self, graph: Graph) -> Graph:
-        """The graph, its edges with strength, direction and undirected.
-
-        Those of an undirected graph have a strength alone.
-        """
+        """The graph, its edges with strength, direction and undirected."""
         rank = {name: k for k, name in enumerate(self.names)}
-        strength = self.strength
         attributes: dict[tuple[int, int], dict[str, Any]] = {}
-        for edge in graph.edges():
-            i, j = rank[graph.names[edge.source]], rank[graph.names[edge.target]]
-            ends = min(edge.source, edge.target), max(edge.source, edge.target)
-            if graph.kind == "undirected":
-                attributes[ends] = {"strength": float(strength[i, j])}
-                continue
-            direction = self.directed[i, j] / self.adjacent[i, j]
-            shares = {"strength": float(strength[i, j]), "direction": float(direction)}
-            if self.undirected is not None:
-                line = self.undirected[i, j] / self.adjacent[i, j]
-                shares |= {"direction": float(direction + line / 2), "undirected": float(line)}
-            attributes[ends] = {**shares, **graph.attributes.get(ends, {})}
+        for edge in graph.edges:
+            ends = graph.pair(edge)
+            known = {} if graph.kind == "undirected" else graph.attributes.get(ends, {})
+            attributes[ends] = {**self._numbers(rank[edge.source], rank[edge.target]), **known}
         return replace(graph, attributes=attributes)
+
+    def _numbers(self, i: int, j: int) -> dict[str, float]:
+        """What is known of the edge read from i to j; its strength alone, if there is no more."""
+        strength = {"strength": float(self.adjacent[i, j] / self.total)}
+        if not self.directions or not self.adjacent[i, j]:
+            return strength
+        direction = self.directed[i, j] / self.adjacent[i, j]
+        if self.undirected is None:
+            return strength | {"direction": float(direction)}
+        line = self.undirected[i, j] / self.adjacent[i, j]
+        return strength | {"direction": float(direction + line / 2), "undirected": float(line)}
 
 
 @dataclass(frozen=True)
-class Averaged:
+class Averaged(AnswersSynonyms):
     """The averaged graph, a consistent extension of it, and what it was made from.
 
     An undirected graph has no extension.
@@ -140,13 +136,13 @@ class Averaged:
     def minority(self) -> list[tuple[str, str, float]]:
         """Arrows against their majority: from, to, and the share of the direction."""
         return [
-            (self.graph.names[edge.source], self.graph.names[edge.target], direction)
-            for edge in self.graph.edges()
+            (edge.source, edge.target, direction)
+            for edge in self.graph.edges
             if edge.type == "-->" and (direction := edge.attributes["direction"]) < _HALF
         ]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a pandas DataFrame with a row for each pair: the shares of its edges."""
+        """Return a pandas DataFrame with a row for each pair: strength and directions."""
         import pandas as pd
 
         return pd.DataFrame(self.shares.pairs(), columns=list(Pair._fields))
@@ -184,6 +180,7 @@ def average_graphs(
         threshold = data_driven_threshold(shares.strength[np.triu_indices(len(names), 1)])
     chosen = (shares.strength >= threshold) & (shares.adjacent > 0)
     if all(graph.kind == "undirected" for graph in graphs):
+        shares = replace(shares, directions=False)
         marks = np.where(chosen, np.uint8(Mark.TAIL), np.uint8(Mark.NONE))
         found = Graph(names, order.restored(marks), "undirected")
         return Averaged(shares.described(found), None, threshold, (), shares, proven=True)
@@ -208,8 +205,8 @@ def average_probabilities(
     --------
     >>> to_b = np.array([[0, 0.9, 0.1], [0.1, 0, 0], [0.1, 0.8, 0]])
     >>> averaged = average_probabilities("ABC", to_b)
-    >>> [(edge.source, edge.type, edge.target) for edge in averaged.graph.edges()]
-    [(0, '-->', 1), (2, '-->', 1)]
+    >>> [(edge.source, edge.type, edge.target) for edge in averaged.graph.edges]
+    [('A', '-->', 'B'), ('C', '-->', 'B')]
     """
     order = NameOrder(names)
     directed = order.matrix(probabilities)

@@ -61,6 +61,7 @@ from gml.independence.pair_gains import NumericGains, bic_weights
 from gml.parameters import LABELS
 from gml.progress import reporter
 from gml.scores.base import rounded
+from gml.synonyms import AnswersSynonyms
 
 ESTIMATORS = ("ml", "miller-madow")
 PRUNINGS = ("none", "bic", "g")
@@ -72,7 +73,7 @@ _LARGEST = 1e300
 
 
 @dataclass(frozen=True)
-class ChowLiuResult:
+class ChowLiuResult(AnswersSynonyms):
     """The tree or forest, its total mutual information in nats, and the number of pairs weighed.
 
     The total is infinite where a numeric column is determined by its neighbour.
@@ -117,7 +118,7 @@ def chow_liu(
     >>> import gml
     >>> data = gml.read("sample_data/asia.csv", columns=("smoke", "lung", "either"))
     >>> tree = chow_liu(gml.MemoryCounter(data)).graph
-    >>> [(tree.names[e.source], tree.names[e.target]) for e in tree.edges()]
+    >>> [(e.source, e.target) for e in tree.edges]
     [('lung', 'smoke'), ('either', 'lung')]
     """
     names = [variable.name for variable in counter.variables]

@@ -35,7 +35,8 @@ import numpy as np
 from gml.errors import DataError, GraphError, UsageError, parameter, require_whole, unknown_name
 from gml.graph.bits import members, positions
 from gml.graph.chordal import are_joined, neighbour_bits, perfect_parents, perfect_sequence
-from gml.graph.graph import Graph, Mark
+from gml.graph.edges import Mark
+from gml.graph.graph import Graph
 from gml.learners.local_scores import LocalScores
 from gml.learners.search import Course, SearchResult, Trace, dag_of
 from gml.progress import Deadline, reporter

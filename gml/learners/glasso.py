@@ -53,6 +53,7 @@ from gml.learners.penalty_choice import PathPoint, Rule, Sample, Split, walk_pat
 from gml.parameters import NUMBERS, TRANSFORMS
 from gml.progress import Deadline, reporter
 from gml.resources import available_threads, require_memory
+from gml.synonyms import AnswersSynonyms
 
 Matrix = NDArray[np.float64]
 
@@ -66,7 +67,7 @@ _DOWN_TO, _DOWN_TO_WITH_FEW_ROWS = 0.001, 0.1
 
 
 @dataclass(frozen=True)
-class GlassoResult:
+class GlassoResult(AnswersSynonyms):
     """The graph, the precision matrix behind it, and the path of penalties."""
 
     graph: Graph

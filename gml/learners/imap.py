@@ -43,13 +43,14 @@ from gml.learners.checked_input import limited_knowledge
 from gml.learners.ordered_families import OrderedFamilies
 from gml.progress import Deadline, reporter
 from gml.scores.base import DecomposableScore, Score, add_up, as_score, rounded
+from gml.synonyms import AnswersSynonyms
 
 # Questions asked at once: enough for threads, few enough for a deadline.
 _BATCH = 1 << 13
 
 
 @dataclass(frozen=True)
-class ImapResult:
+class ImapResult(AnswersSynonyms):
     """The DAG; the number of tests run or families scored; whether there was enough time.
 
     `score` is that of the DAG, if a score was used; `strained` says of each test, if the test can
@@ -94,7 +95,7 @@ def minimal_imap(
     >>> import gml
     >>> chain = gml.Graph.from_edges("ABC", [("A", "-->", "B"), ("B", "-->", "C")])
     >>> found = gml.minimal_imap(gml.OracleTest(chain), ["A", "C", "B"]).graph
-    >>> [(found.names[e.source], found.names[e.target]) for e in found.edges()]
+    >>> [(e.source, e.target) for e in found.edges]
     [('A', 'B'), ('A', 'C'), ('C', 'B')]
     """
     require_share(alpha=alpha)

@@ -47,6 +47,7 @@ from gml.learners.checked_input import require_variance
 from gml.parameters import NUMBERS
 from gml.progress import Count, Deadline, reporter
 from gml.resources import require_memory
+from gml.synonyms import AnswersSynonyms
 
 Matrix = NDArray[np.float64]
 
@@ -69,7 +70,7 @@ _MATRICES = 24
 
 
 @dataclass(frozen=True)
-class NotearsResult:
+class NotearsResult(AnswersSynonyms):
     """The DAG, and the weights behind it."""
 
     graph: Graph

@@ -26,8 +26,9 @@ from gml.errors import (
 )
 from gml.graph.bits import sets_in_columns
 from gml.graph.cheapest import cheapest
+from gml.graph.edges import Mark
 from gml.graph.extension import Triple, extend, left_open
-from gml.graph.graph import Graph, Mark
+from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
 from gml.graph.open_arrows import with_compelled
 from gml.graph.order import find_cycle
@@ -39,6 +40,7 @@ from gml.learners.missingness_correction import Corrected, MissingnessCorrection
 from gml.learners.skeleton import ON_INSUFFICIENT, Asker, Log, Skeleton, learn_skeleton
 from gml.name_order import NameOrder
 from gml.progress import Deadline
+from gml.synonyms import AnswersSynonyms
 
 COLLIDER_RULES = ("max-p", "sepset", "conservative", "majority")
 
@@ -81,7 +83,7 @@ class WeighedTriple:
 
 
 @dataclass(frozen=True)
-class PcResult:
+class PcResult(AnswersSynonyms):
     """The learned graph with its evidence.
 
     `dag` is a consistent extension of `graph`; `tests` counts those of the skeleton by level, and

@@ -15,19 +15,21 @@ import numpy as np
 
 from gml.errors import UsageError, parameter, quote, require_whole
 from gml.graph.bits import members
-from gml.graph.graph import Graph, Mark
+from gml.graph.edges import Mark
+from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
 from gml.graph.orientation import Matrix
 from gml.learners.checked_input import checked_knowledge
 from gml.learners.local_scores import LocalScores
 from gml.progress import Deadline, reporter
 from gml.scores.base import Score, as_score
+from gml.synonyms import AnswersSynonyms
 
 _MOST_TRIES = 100
 
 
 @dataclass(frozen=True)
-class SearchResult:
+class SearchResult(AnswersSynonyms):
     """The best graph that was found.
 
     `graph` is of the kind that is searched: a DAG, a CPDAG or, with knowledge, a PDAG; `dag` is a

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gml.calls import public
 from gml.model.network import CPT, Network
 from gml.model.regressions import ConditionalGaussian, LinearGaussian
 
@@ -47,12 +48,14 @@ class BayesNet(Network):
         def from_file(path: str | os.PathLike[str]) -> BayesNet: ...
         def to_file(self, path: str | os.PathLike[str], format: str | None = None) -> None: ...
 
+    @public
     def sample(self, n: int, *, seed: int = 0) -> Dataset:
         """Draw n rows; `gml.verbs.sample.sample` draws given evidence too."""
         from gml.model.sample import sample
 
         return sample(self, n, seed=seed)
 
+    @public
     def query(
         self,
         target: str | Sequence[str] | None = None,
@@ -81,6 +84,7 @@ class BayesNet(Network):
 
         return query(self, target, evidence, do=do, each=each, interval=interval)
 
+    @public
     def mpe(
         self, evidence: Mapping[str, Any] | None = None, *, do: Mapping[str, Any] | None = None
     ) -> Answer:
@@ -89,6 +93,7 @@ class BayesNet(Network):
 
         return best(self, None, evidence, do=do)
 
+    @public
     def map(
         self,
         target: str | Sequence[str],
@@ -101,6 +106,7 @@ class BayesNet(Network):
 
         return best(self, target, evidence, do=do)
 
+    @public
     def predict(
         self,
         data: str | os.PathLike[str] | Dataset | pd.DataFrame,
@@ -126,6 +132,7 @@ class BayesNet(Network):
             interval=interval,
         )
 
+    @public
     def log_likelihood(
         self, data: str | os.PathLike[str] | pd.DataFrame | Dataset | Counter
     ) -> float:

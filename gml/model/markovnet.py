@@ -19,13 +19,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.calls import ends_at_caller, public
 from gml.data.dataset import Variable
-from gml.errors import GraphError, counted, listing, quote, unknown_name
+from gml.errors import GraphError, UsageError, counted, listing, quote, unknown_name
 from gml.graph.graph import Graph
 from gml.graph.provenance import Provenance
 from gml.model.baseline import Baseline
@@ -34,6 +35,7 @@ from gml.model.training import Training
 from gml.model.undirected.potential import Potential
 from gml.model.undirected.quality.summary import FitSummary
 from gml.model.undirected.terms import Terms
+from gml.synonyms import AnswersSynonyms
 
 if TYPE_CHECKING:
     import os
@@ -50,7 +52,7 @@ COUPLING = "coupling"
 
 
 @dataclass(frozen=True, repr=False)
-class MarkovNet:
+class MarkovNet(AnswersSynonyms):
     """Variables, the terms over them, and how they were fitted.
 
     Examples
@@ -59,7 +61,7 @@ class MarkovNet:
     >>> net = MarkovNet((a, b), (Potential((a, b), np.array([[0.5, -0.5], [-0.5, 0.5]])),))
     >>> net
     MarkovNet(2 nodes, 1 edge: 'A', 'B')
-    >>> [edge.attributes["coupling"] for edge in net.graph.edges()]
+    >>> [edge.attributes["coupling"] for edge in net.graph.edges]
     [0.5]
     """
 
@@ -132,6 +134,15 @@ class MarkovNet:
         """Return the position of a node."""
         return self.graph.index(name)
 
+    @ends_at_caller
+    def __getitem__(self, name: str) -> NoReturn:
+        """Refuse to name a table given parents, as there are none."""
+        self.index(name)
+        raise UsageError(
+            f"an undirected model has no table of a node given its parents: query({name!r}) has "
+            f"its distribution, and `potentials` the terms"
+        )
+
     @functools.cached_property
     def terms(self) -> Terms:
         """The terms of the model as sets of variables, for questions of structure."""
@@ -195,6 +206,7 @@ class MarkovNet:
             factors.append(Factor(scope, cells, log_table=logs if has_lost else None))
         return tuple(factors), math.fsum(scales)
 
+    @public
     def potential(self, *names: str) -> Potential:
         """Return the term over some variables."""
         for potential in self.potentials:
@@ -202,6 +214,7 @@ class MarkovNet:
                 return potential
         raise GraphError(f"no term over {listing(names)}")
 
+    @public
     def query(
         self,
         target: str | Sequence[str] | None = None,
@@ -214,18 +227,21 @@ class MarkovNet:
 
         return query(self, target, evidence, each=each)
 
+    @public
     def mpe(self, evidence: Mapping[str, Any] | None = None) -> Answer:
         """Return the most probable values of all unobserved nodes together."""
         from gml.model.query import best
 
         return best(self, None, evidence)
 
+    @public
     def map(self, target: str | Sequence[str], evidence: Mapping[str, Any] | None = None) -> Answer:
         """Return the most probable values of the target, with the other nodes summed out."""
         from gml.model.query import best
 
         return best(self, target, evidence)
 
+    @public
     def predict(
         self,
         data: str | os.PathLike[str] | Dataset | pd.DataFrame,
@@ -242,12 +258,14 @@ class MarkovNet:
             self, data, target, evidence=evidence, missing=missing, ignore_unknown=ignore_unknown
         )
 
+    @public
     def sample(self, n: int, *, seed: int = 0) -> Dataset:
         """Draw n rows; `gml.sample` draws given evidence too."""
         from gml.model.undirected.chains.sampling import sample
 
         return sample(self, n, seed=seed)
 
+    @public
     def log_likelihood(
         self, data: str | os.PathLike[str] | pd.DataFrame | Dataset | Counter
     ) -> float:

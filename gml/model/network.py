@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.calls import ends_at_caller
 from gml.data.dataset import MAX_LEVELS, Variable
 from gml.errors import GraphError, counted, listing, quote, unknown_name
-from gml.graph.graph import COMPELLED, Graph
+from gml.graph.edges import COMPELLED
+from gml.graph.graph import Graph
 from gml.graph.knowledge import Arc
 from gml.graph.order import topological_order
 from gml.graph.provenance import Provenance
@@ -29,11 +31,16 @@ from gml.model.configurations import configuration, described_row
 from gml.model.factor import Factor
 from gml.model.regressions import NumberCpd
 from gml.model.training import Training
+from gml.printable_text import printable
+from gml.synonyms import AnswersSynonyms
+from gml.text_table import aligned
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _SUM_TOLERANCE = 1e-9
+_SHOWN_ROWS = 20
+_SHOWN_LEVELS = 8
 NEVER_EXPECTED = 1e-8
 """So small a share of the rows is what is left of a configuration that EM has given up."""
 
@@ -55,6 +62,11 @@ class CPT:
     >>> cpt = CPT(wet, (rain,), np.array([[0.9, 0.1], [0.2, 0.8]]))
     >>> cpt.configurations()
     [('no',), ('yes',)]
+    >>> cpt
+    CPT('wet' given 'rain': 2 x 2)
+    rain   no  yes
+    no    0.9  0.1
+    yes   0.2  0.8
     """
 
     variable: Variable
@@ -89,7 +101,21 @@ class CPT:
     def __repr__(self) -> str:
         given = listing(parent.name for parent in self.parents)
         family = quote(self.variable.name) + (f" given {given}" if given else "")
-        return f"CPT({family}: {len(self.table)} x {self.n_levels})"
+        title = f"CPT({family}: {len(self.table)} x {self.n_levels})"
+        return "\n".join([title, *self._shown()])
+
+    def _shown(self) -> list[str]:
+        """The first rows and columns of the table, below the names of parents and levels."""
+        levels = list((self.variable.levels or ())[:_SHOWN_LEVELS])
+        cut = ["…"] * (self.n_levels > _SHOWN_LEVELS)
+        table = [[*(parent.name for parent in self.parents), *levels, *cut]]
+        for row, cells in enumerate(self.table[:_SHOWN_ROWS].tolist()):
+            shares = [f"{cell:.6g}" for cell in cells[:_SHOWN_LEVELS]]
+            table.append([*configuration(self.parents, row), *shares, *cut])
+        right = set(range(len(self.parents), len(table[0])))
+        more = len(self.table) - _SHOWN_ROWS
+        lines = aligned([[printable(cell) for cell in line] for line in table], right=right)
+        return [*lines, *([f"... {counted(more, 'more row')}"] if more > 0 else [])]
 
     @property
     def n_levels(self) -> int:
@@ -161,7 +187,7 @@ def _factor(cpt: CPT) -> Factor:
 
 
 @dataclass(frozen=True, repr=False)
-class Network:
+class Network(AnswersSynonyms):
     """Nodes in order, each with its distribution given its parents; a BayesNet can be queried too.
 
     `learning` says how it was made, `training` what is kept of the rows that it was fitted on,
@@ -177,10 +203,13 @@ class Network:
     ...         CPT(wet, (rain,), np.array([[0.9, 0.1], [0.2, 0.8]])),
     ...     )
     ... )
-    >>> net.graph.parents(1), net.n_parameters
-    ([0], 3)
+    >>> net.graph.parents("wet"), net.n_parameters
+    (['rain'], 3)
     >>> net
     Network(2 discrete nodes, 1 edge: 'rain', 'wet')
+    >>> net["rain"].to_frame()
+    rain   no  yes
+    0     0.8  0.2
     """
 
     cpds: tuple[Cpd, ...]
@@ -282,10 +311,23 @@ class Network:
         """Return the position of a node."""
         return self.graph.index(name)
 
+    @ends_at_caller
+    def __getitem__(self, name: str) -> Cpd:
+        """Return the distribution of a node given its parents, as `cpd` does."""
+        if not isinstance(name, str):
+            raise GraphError(unknown_name("node", name, self.names))
+        return self.cpd(name)
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is a node of this name."""
+        return name in self.names
+
+    @ends_at_caller
     def cpd(self, name: str) -> Cpd:
         """Return the distribution of a node given its parents."""
         return self.cpds[self.index(name)]
 
+    @ends_at_caller
     def cpt(self, name: str) -> CPT:
         """Return the table of a node."""
         cpd = self.cpd(name)

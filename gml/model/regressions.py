@@ -17,12 +17,15 @@ from gml.data.dataset import Variable
 from gml.errors import GraphError, quote
 from gml.model.configurations import configuration
 from gml.model.regression_rows import RegressionRows
+from gml.printable_text import printable
 
 if TYPE_CHECKING:
     import pandas as pd
 
+_SHOWN = 20
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class LinearGaussian:
     """variable = intercept + Σ coefficients · parents + sd · a standard normal error.
 
@@ -40,6 +43,8 @@ class LinearGaussian:
     >>> found = gml.fit(frame, graph, gaussian=True).cpd("y")
     >>> round(found.intercept, 2), [round(slope, 2) for slope in found.coefficients]
     (0.45, [1.03])
+    >>> found
+    LinearGaussian('y' given 'x': 0.45 + 1.03 'x', sd 0.0273861)
     """
 
     variable: Variable
@@ -69,6 +74,20 @@ class LinearGaussian:
             raise GraphError(f"{where} has a negative standard deviation")
         if self.n is not None and not self.n > 0:
             raise GraphError(f'{where} was fitted on {self.n} rows by its "n"')
+
+    def __repr__(self) -> str:
+        given = ", ".join(quote(parent.name) for parent in self.parents)
+        family = quote(self.variable.name) + (f" given {given}" if given else "")
+        return f"LinearGaussian({family}: {self.formula})"
+
+    @property
+    def formula(self) -> str:
+        """The regression to six digits, for people."""
+        terms = [
+            f" {'-' if slope < 0 else '+'} {abs(slope):.6g} {quote(parent.name)}"
+            for parent, slope in zip(self.parents, self.coefficients, strict=True)
+        ]
+        return f"{self.intercept:.6g}{''.join(terms)}, sd {self.sd:.6g}"
 
     @property
     def regressions(self) -> tuple[LinearGaussian, ...]:
@@ -156,7 +175,11 @@ class ConditionalGaussian:
     def __repr__(self) -> str:
         given = ", ".join(quote(parent.name) for parent in self.parents)
         name = quote(self.variable.name)
-        return f"ConditionalGaussian({name} given {given}: {len(self.regressions)} regressions)"
+        title = f"ConditionalGaussian({name} given {given}: {len(self.regressions)} regressions)"
+        rows = zip(self.configurations()[:_SHOWN], self.regressions, strict=False)
+        lines = [f"{printable(', '.join(levels))}: {line.formula}" for levels, line in rows]
+        more = len(self.regressions) - _SHOWN
+        return "\n".join([title, *lines, *[f"... {more} more"] * (more > 0)])
 
     @property
     def label_parents(self) -> tuple[Variable, ...]:

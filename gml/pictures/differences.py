@@ -69,8 +69,8 @@ def edges_by_name(graph: Graph) -> list[DrawnEdge]:
     [('a --- b', {'strength': 1.0, 'direction': 0.75})]
     """
     found = []
-    for edge in graph.edges():
-        source, target = graph.names[edge.source], graph.names[edge.target]
+    for edge in graph.edges:
+        source, target = edge.source, edge.target
         attributes = edge.attributes
         if edge.type in ("---", "<->", "o-o") and target < source:
             source, target = target, source

@@ -12,7 +12,7 @@ import itertools
 import math
 from dataclasses import dataclass
 
-from gml.graph.graph import EDGE_TYPES, Mark
+from gml.graph.edges import EDGE_TYPES, Mark
 from gml.pictures.layout.geometry import Point, Route, Size
 from gml.pictures.svg import Markup, element, number
 

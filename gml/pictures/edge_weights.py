@@ -53,7 +53,7 @@ def weight_of(graph: Graph) -> str | None:
         # In the files of others, weights may be about the layout.
         known.append("weight")
     for attribute in known:
-        if any(number_in(edge.attributes, attribute) is not None for edge in graph.edges()):
+        if any(number_in(edge.attributes, attribute) is not None for edge in graph.edges):
             return attribute
     return None
 

@@ -68,7 +68,7 @@ def scored_graph(
         title,
         {name: add_up(likelihood.names, families, found) for name, found in values.items()},
         sum(dims.values()),
-        {name: [names[i] for i in dag.parents(j)] for j, name in enumerate(names)},
+        {name: dag.parents(name) for name in names},
         dims,
     )
     if per_node:

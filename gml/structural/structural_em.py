@@ -58,6 +58,7 @@ from gml.progress import Deadline, reporter
 from gml.scores.base import RESOLUTION, DecomposableScore, rounded
 from gml.structural.completions import Completion, OutOfTime, completed
 from gml.structural.single_edges import SingleEdges, counted_again, pairs_seen
+from gml.synonyms import AnswersSynonyms
 
 MOST_ROUNDS = 100
 PLAIN, RICHER, EDGES = "plain", "richer", "edges"
@@ -121,7 +122,7 @@ class Round:
 
 
 @dataclass(frozen=True)
-class StructuralResult:
+class StructuralResult(AnswersSynonyms):
     """The graph, the model of it, and the rounds that led there."""
 
     search: SearchResult

@@ -29,7 +29,7 @@ from gml.verbs.shared.chosen_methods import (
 )
 from gml.verbs.shared.collider_warnings import warn_of_average
 from gml.verbs.shared.data_input import Data, open_data
-from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.front_door import front_door
 from gml.verbs.shared.knowledge_input import Arcs, Tiers, known_of
 from gml.verbs.shared.over_orders import Posterior
 from gml.verbs.shared.over_samples import (
@@ -70,9 +70,9 @@ _LEARNERS_OF = {
 }
 
 
+@front_door(TESTS, SCORES, choices={"by": lambda _: BY})
 @plannable("average")
 @records_keywords
-@answers_misspelling(TESTS, SCORES)
 def average(
     data: Data,
     by: str,

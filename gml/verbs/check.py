@@ -29,7 +29,7 @@ from gml.model.baseline import Baseline
 from gml.verbs.shared.check_run import CheckRun
 from gml.verbs.shared.data_input import Data, is_path, name_of, options_for
 from gml.verbs.shared.deliveries import deliveries_in, tables_in
-from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.front_door import front_door
 from gml.verbs.shared.model_input import ModelSource
 from gml.verbs.shared.planned_call import plannable
 from gml.verbs.shared.swapped import answers_swapped
@@ -61,9 +61,9 @@ class CheckKeywords(ReadingKeywords, total=False):
 def check(data: Data, model: ModelSource, **keywords: Unpack[CheckKeywords]) -> CheckReport: ...
 @overload
 def check(data: Several, model: ModelSource, **keywords: Unpack[CheckKeywords]) -> CheckReports: ...
+@front_door()
 @plannable("check")
 @answers_swapped("model")
-@answers_misspelling()
 def check(
     data: Data | Several,
     model: ModelSource,

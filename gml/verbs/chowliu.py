@@ -12,14 +12,14 @@ from gml.errors import UsageError, parameter
 from gml.graph.provenance import Provenance
 from gml.learners.chowliu import ChowLiuResult, chow_liu
 from gml.verbs.shared.data_input import Data, is_read, open_data
-from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.front_door import front_door
 from gml.verbs.shared.planned_call import plannable
 from gml.verbs.shared.recording import described, recorded, records_keywords
 
 
+@front_door()
 @plannable("chowliu")
 @records_keywords
-@answers_misspelling()
 def chowliu(
     data: Data,
     *,

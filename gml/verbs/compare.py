@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +11,8 @@ from gml.formats.reports.comparisons import UNDIRECTED, ComparedPair, as_row
 from gml.graph.comparison import compare_graphs, is_equivalence_class, require_same_nodes
 from gml.model.compare import Divergence, kl_divergence
 from gml.progress import reporter
-from gml.verbs.shared.graph_input import GivenGraph, GraphLike, given_graph
-from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.front_door import front_door
+from gml.verbs.shared.graph_input import GivenGraph, GraphLike, given_graph, named_graphs
 from gml.verbs.shared.result_frames import frame_of, html_of_rows, shown_rows
 
 if TYPE_CHECKING:
@@ -57,10 +57,10 @@ class ComparedGraphs:
         return html_of_rows(self._shown(), ["a", "b"])
 
 
-@answers_misspelling(reading=())
+@front_door(reading=())
 def compare(
-    reference: GraphLike,
-    *graphs: GraphLike,
+    reference: GraphLike | Mapping[str, GraphLike],
+    *graphs: GraphLike | Mapping[str, GraphLike],
     as_: str = "cpdag",
 ) -> ComparedGraphs:
     """Compare graphs with a reference; all must have the same nodes.
@@ -69,7 +69,8 @@ def compare(
     ----------
     reference, *graphs
         Paths, Graphs, models or learners' results. For two models with the same levels, with
-        arrows or without, the divergence of the second from the reference is computed too.
+        arrows or without, the divergence of the second from the reference is computed too. In a
+        dictionary they have names, and the first is the reference.
     as_
         "cpdag" to compare equivalence classes, "dag" for DAGs (of a class the first by name):
         what the rates, the differences and `distance` are about. Two undirected graphs are
@@ -84,13 +85,17 @@ def compare(
     ComparedGraphs(1 row)
     a              b        as     shd  dag_shd  sid_lower  sid_upper
     the reference  graph 1  cpdag    7        4         15         15
+    >>> found = gml.compare({"truth": asia, "tree": tree})
+    >>> found[0].a, found[0].b
+    ('truth', 'tree')
     """
-    if not graphs:
+    sources = [one for given in (reference, *graphs) for one in named_graphs(given)]
+    if len(sources) < 2:
         raise UsageError("give a reference and at least one graph to compare with it")
     require_one_of("as_", as_, _VIEWS)
     first, *others = (
         given_graph(source, f"graph {k}" if k else "the reference")
-        for k, source in enumerate((reference, *graphs))
+        for k, source in enumerate(sources)
     )
     for argument in (first, *others):
         _warn_if_invalid(argument)

@@ -16,6 +16,7 @@ from gml.formats.suffixes import PICTURES, RENDERED, formats_of
 from gml.model.bayesnet import BayesNet
 from gml.model.markovnet import MarkovNet
 from gml.progress import reporter
+from gml.verbs.shared.front_door import front_door
 from gml.verbs.shared.graph_input import GivenGraph, GraphLike, given_graph
 
 KINDS = ("dag", "undirected")
@@ -47,6 +48,7 @@ class Converted:
         return f"Converted({self.format}, {len(self.content)} {unit})"
 
 
+@front_door(reading=())
 def convert(
     source: GraphLike,
     format: str | None = None,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
 from math import comb
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Unpack
 
+from gml.counts.answers import MissingTreatment
 from gml.counts.count_parquet import encode_counts as encode_counts
 from gml.counts.counter import Counter
 from gml.counts.countfile import (
@@ -28,9 +29,7 @@ from gml.counts.open_rows import read_or_open
 from gml.counts.small_cells import require_large_cells
 from gml.data.dataset import Dataset, Variable
 from gml.data.discretize import cuts_of_levels
-from gml.data.missing import apply_missing_policy, warn_of_level_in_common
 from gml.data.options import MISSING_POLICIES, ReadingKeywords, ReadOptions
-from gml.data.rejections import about
 from gml.data.schema import NOMINAL, NUMERIC, ORDINAL
 from gml.errors import DataError, GraphError, UsageError, parameter, place, unknown_name
 from gml.formats.column_sets import ColumnSet, read_column_sets
@@ -42,15 +41,15 @@ from gml.resources import require_memory
 from gml.verbs.shared.data_input import Data, is_path, name_of, options_for, rows_of
 from gml.verbs.shared.declared_columns import DeclaredColumns
 from gml.verbs.shared.dialects import declaring, with_policy
+from gml.verbs.shared.front_door import front_door
 from gml.verbs.shared.graph_input import GivenGraph, GraphLike, declared_columns, given_graph
-from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.planned_call import plannable
 from gml.verbs.shared.swapped import answers_swapped
 
 
+@front_door()
 @plannable("count")
 @answers_swapped("graph", "implied")
-@answers_misspelling()
 def count(
     data: Data,
     *,
@@ -106,30 +105,30 @@ def count(
     CountFile(5000 rows, 1 table of 2 columns, 4 cells)
     """
     wanted = _Wanted.of(pairs, triples, _several(graph), _several(implied), sets)
-    where = place(name_of(data, "the data"))
     if isinstance(data, Dataset | Counter):
         options = options_for(data, reading, threads=threads)
     else:
         declared = wanted.declared
         reading = with_policy(reading, declared.dialect, MISSING_POLICIES)
         options = options_for(data, declaring(reading, declared), threads=threads)
-    options = replace(options, digest=True)
-    found = _opened(data, options, wanted, where, threads)
-    if found.counter.n == 0:
-        reporter().warn(f"{where}: no rows to count")
+    counter = _opened(data, replace(options, digest=True), wanted, threads)
+    if counter.n == 0:
+        reporter().warn(f"{place(name_of(data, 'the data'))}: no rows to count")
+    treated = counter.missing_treatment
+    if treated is None:
+        treated = MissingTreatment("available" if counter.missing else "error", counter.n, {})
     counts = count_sets(
-        found.counter,
-        wanted.sets([variable.name for variable in found.counter.variables]),
+        counter,
+        wanted.sets([variable.name for variable in counter.variables]),
         options=CountOptions(
-            found.policy,
+            treated.policy,
             options.decimal,
-            tuple(sorted(options.na_tokens)),
+            tuple(sorted(options.na_tokens if treated.na is None else treated.na)),
             options.weights,
             options.bins,
         ),
-        columns=_columns(found, options, is_read=isinstance(data, Dataset | Counter)),
-        dropped=found.n_before - found.counter.n,
-        missing=found.missing,
+        columns=_columns(counter, treated, options, is_read=isinstance(data, Dataset | Counter)),
+        dropped=treated.rows - counter.n,
     )
     if min_cell is None:
         return counts
@@ -137,54 +136,13 @@ def count(
     return counts.without_extremes()
 
 
-class _Opened(NamedTuple):
-    """An engine, and what is known of its rows before missing values were treated."""
-
-    counter: Counter
-    policy: str
-    n_before: int
-    with_added_level: frozenset[str] = frozenset()
-    missing: Mapping[str, int] | None = None
-
-
-def _opened(
-    data: Data, options: ReadOptions, wanted: _Wanted, where: str, threads: int | None
-) -> _Opened:
-    """Open data for counting; missing cells are counted before they are gone."""
+def _opened(data: Data, options: ReadOptions, wanted: _Wanted, threads: int | None) -> Counter:
+    """Open data for counting."""
     if isinstance(data, Dataset | Counter):
-        raw = rows_of(data, options, used=wanted.columns)
+        found: Dataset | Counter = rows_of(data, options, used=wanted.columns)
     else:
-        found = read_or_open(
-            data,
-            replace(options, missing="available"),
-            used=wanted.columns,
-            threads=threads,
-            missing_elsewhere=options.missing,
-        )
-        if not isinstance(found, Dataset):
-            return _Opened(
-                found, options.missing, found.n_before, found.with_added_level, found.lacking
-            )
-        raw = found
-    policy = options.missing
-    if isinstance(data, Dataset | Counter) and raw.missing:
-        policy = "available"
-    if policy == "level":
-        warn_of_level_in_common(raw, options.na_tokens)
-    with about(data):
-        dataset = apply_missing_policy(
-            raw,
-            policy,
-            where,
-            declared={*options.levels.levels, *options.levels.intervals},
-            min_complete=options.min_complete,
-        )
-    added = frozenset(
-        after.name
-        for before, after in zip(raw.variables, dataset.variables, strict=True)
-        if len(after.levels or ()) > len(before.levels or ())
-    )
-    return _Opened(engine_over(dataset, data, threads=threads), policy, raw.n, added)
+        found = read_or_open(data, options, used=wanted.columns, threads=threads)
+    return engine_over(found, data, threads=threads) if isinstance(found, Dataset) else found
 
 
 def _tables_of(given: GivenGraph) -> list[tuple[str, ...]]:
@@ -204,9 +162,7 @@ def _tables_of(given: GivenGraph) -> list[tuple[str, ...]]:
         kinds = [Variable(name, None if name in numeric else ()) for name in names]
         with suppress(GraphError):
             dags.append(given.dag_of_kinds(kinds, whole=dags[0]))
-    families = [
-        (name, *(names[i] for i in dag.parents(j))) for dag in dags for j, name in enumerate(names)
-    ]
+    families = [(name, *dag.parents(name)) for dag in dags for name in names]
     # Scores of numbers are of one matrix of all columns.
     return [*families, *(combinations(names, 2) if numeric else ())]
 
@@ -215,26 +171,29 @@ def _several(given: Any) -> tuple[Any, ...]:
     return tuple(given) if isinstance(given, list | tuple) else (given,)
 
 
-def _columns(found: _Opened, options: ReadOptions, *, is_read: bool) -> dict[str, CountedColumn]:
+def _columns(
+    counter: Counter, treated: MissingTreatment, options: ReadOptions, *, is_read: bool
+) -> dict[str, CountedColumn]:
     """What is known about columns, before and after missing values were treated.
 
-    What was read before has the kinds that it came with.
+    Rows that were read before say which of their numeric columns the rule settled.
     """
     columns = {}
-    names = [variable.name for variable in found.counter.variables]
-    by_rule = {*found.counter.by_rule}
-    if not is_read:
-        by_rule.update(filter(options.goes_by_rule, names))
-    for variable in found.counter.variables:
-        levels = variable.levels or ()
-        na = variable.name in found.with_added_level
-        columns[variable.name] = CountedColumn(
-            variable.name,
+    by_rule = {*counter.by_rule}
+    if is_read:
+        by_rule |= {v.name for v in counter.variables if not v.is_continuous}
+    else:
+        by_rule.update(filter(options.goes_by_rule, (v.name for v in counter.variables)))
+    for variable in counter.variables:
+        name, levels = variable.name, variable.levels or ()
+        added = treated.policy == "level" and not options.declares_missing(name)
+        columns[name] = CountedColumn(
+            name,
             levels,
-            _source(variable.name, levels, options),
-            na,
+            _source(name, levels, options),
+            added and name in treated.cells,
             _type(variable, options),
-            RULE if variable.name in by_rule else DECLARED,
+            RULE if name in by_rule else DECLARED,
         )
     return columns
 

@@ -40,6 +40,7 @@ from gml.verbs.shared.data_input import Data, is_read, name_of, open_data
 from gml.verbs.shared.declared_columns import DeclaredColumns
 from gml.verbs.shared.dialects import asked_with, with_policy
 from gml.verbs.shared.fitted_models import fitted_by, warn_of_deliveries
+from gml.verbs.shared.front_door import front_door
 from gml.verbs.shared.graph_input import (
     GivenGraph,
     GraphLike,
@@ -48,7 +49,7 @@ from gml.verbs.shared.graph_input import (
     given_graph,
 )
 from gml.verbs.shared.holdout_input import open_holdout
-from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.known_names import columns_in
 from gml.verbs.shared.recording import records_keywords
 from gml.verbs.shared.sequence_fields import WINDOW, train_field
 from gml.verbs.shared.swapped import answers_swapped
@@ -56,9 +57,9 @@ from gml.verbs.shared.undirected_input import without_arrows
 from gml.verbs.shared.weights_as_inputs import warn_of_weights_as_inputs
 
 
+@front_door(choices={"target": columns_in})
 @records_keywords
 @answers_swapped("graph")
-@answers_misspelling()
 def crf(
     data: Data,
     graph: GraphLike | None = None,
@@ -305,10 +306,7 @@ def _terms(counter: Counter, targets: Sequence[str], graph: Graph | None) -> Fie
     unread = [variable.name for variable in inputs if variable.name not in read]
     if unread:
         reporter().tell(f"not joined with a target, left out: {listing(unread)}")
-    others = sum(
-        graph.names[edge.source] not in targets and graph.names[edge.target] not in targets
-        for edge in graph.edges()
-    )
+    others = sum(edge.source not in targets and edge.target not in targets for edge in graph.edges)
     if others:
         reporter().tell(
             f"{counted(others, 'edge')} between inputs {agreeing(others, 'is', 'are')} ignored: "

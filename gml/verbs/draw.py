@@ -24,8 +24,8 @@ from gml.verbs.shared.drawn_graph import (
     picture_of,
 )
 from gml.verbs.shared.edge_weights import weighted
+from gml.verbs.shared.front_door import front_door
 from gml.verbs.shared.graph_input import GraphLike
-from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.knowledge_input import Tiers
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ _TABLES = ("matrix", "losses")
 FOLDS = 10
 
 
-@answers_misspelling()
+@front_door()
 def draw(
     source: GraphLike | Data | Density,
     *graphs: GraphLike,

@@ -16,8 +16,8 @@ from gml.progress import reporter
 from gml.scores.base import Score, rounded, total
 from gml.scores.registry import SCORES
 from gml.verbs.shared.data_input import Data
+from gml.verbs.shared.front_door import front_door
 from gml.verbs.shared.graph_input import GivenGraph, GraphLike, given_graph
-from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.knowledge_input import Arcs, Tiers
 from gml.verbs.shared.planned_call import plannable
 from gml.verbs.shared.recording import records_keywords
@@ -49,10 +49,10 @@ class OptimumFound(ExactResult):
         return frame_of(vars(gap) for gap in self.gaps)
 
 
+@front_door(SCORES)
 @plannable("exact")
 @records_keywords
 @answers_swapped("against")
-@answers_misspelling(SCORES)
 def exact(
     data: Data | Score,
     *,

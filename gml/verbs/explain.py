@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from gml.formats.test_log import read_log
 from gml.learners.explain import Explanation
 from gml.learners.explain import explain as explain_records
+from gml.verbs.shared.front_door import front_door
 
 
+def _names(log: Any) -> list[str]:
+    from gml.verbs.shared.known_names import log_names
+
+    return log_names(str(log))
+
+
+@front_door(reading=(), choices=dict.fromkeys("ab", _names))
 def explain(log: str | os.PathLike[str], a: str, b: str) -> Explanation:
     """Say why there is an edge between two variables, or none, and why it has its direction.
 

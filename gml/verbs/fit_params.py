@@ -22,6 +22,7 @@ from gml.verbs.shared.dialects import asked_with, with_policy
 from gml.verbs.shared.em_fitting import Incomplete
 from gml.verbs.shared.em_request import EmRequest, em_request
 from gml.verbs.shared.fitted_models import accepted, fitted_by, warn_of_deliveries
+from gml.verbs.shared.front_door import front_door
 from gml.verbs.shared.graph_input import (
     GivenGraph,
     GraphLike,
@@ -29,17 +30,16 @@ from gml.verbs.shared.graph_input import (
     declared_columns,
     given_graph,
 )
-from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.model_updates import model_change
 from gml.verbs.shared.planned_call import plannable
 from gml.verbs.shared.recording import records_keywords
 from gml.verbs.shared.swapped import answers_swapped
 
 
+@front_door()
 @plannable("fit-params")
 @records_keywords
 @answers_swapped("graph")
-@answers_misspelling()
 def fit_params(
     data: Data,
     graph: GraphLike,

@@ -17,7 +17,7 @@ from gml.progress import reporter
 from gml.scores.base import Score
 from gml.scores.registry import SCORES
 from gml.verbs.shared.data_input import Data
-from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.front_door import front_door
 from gml.verbs.shared.knowledge_input import Arcs, Tiers
 from gml.verbs.shared.planned_call import plannable
 from gml.verbs.shared.recording import records_keywords
@@ -31,9 +31,9 @@ from gml.verbs.shared.score_search import (
 from gml.verbs.shared.structural_search import search_incomplete
 
 
+@front_door(SCORES)
 @plannable("ges")
 @records_keywords
-@answers_misspelling(SCORES)
 def ges(
     data: Data | Score,
     *,

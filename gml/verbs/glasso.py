@@ -10,13 +10,13 @@ from gml.graph.provenance import Provenance
 from gml.learners.glasso import GlassoResult, GlassoSettings, graphical_lasso, tell_of
 from gml.progress import Deadline, reporter
 from gml.verbs.shared.data_input import Data
-from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.front_door import front_door
 from gml.verbs.shared.number_input import open_numbers
 from gml.verbs.shared.recording import described, recorded, records_keywords
 
 
+@front_door()
 @records_keywords
-@answers_misspelling()
 def glasso(
     data: Data,
     *,

@@ -16,8 +16,8 @@ from gml.learners.search import SearchResult, Trace
 from gml.scores.base import Score
 from gml.scores.registry import SCORES
 from gml.verbs.shared.data_input import Data
+from gml.verbs.shared.front_door import front_door
 from gml.verbs.shared.graph_input import GraphLike, given_graph
-from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.knowledge_input import Arcs, Tiers
 from gml.verbs.shared.planned_call import plannable
 from gml.verbs.shared.recording import records_keywords
@@ -33,10 +33,10 @@ from gml.verbs.shared.structural_search import search_incomplete
 from gml.verbs.shared.swapped import answers_swapped
 
 
+@front_door(SCORES)
 @plannable("hc")
 @records_keywords
 @answers_swapped("start")
-@answers_misspelling(SCORES)
 def hc(
     data: Data | Score,
     *,

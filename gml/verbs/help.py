@@ -5,10 +5,12 @@ Nothing that computes is loaded for it.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gml.calls import public
 from gml.errors import EXIT_CODES, Note, UsageError, parameter, unknown_name, unmarked, with_flags
 from gml.formats.suffixes import (
     CHECK_SUFFIXES,
@@ -69,6 +71,7 @@ class Topic:
         return self._written(unmarked).rstrip("\n")
 
 
+@functools.partial(public, choices={"topic": lambda _: TOPICS})
 def help(topic: str) -> Topic:
     """Explain a topic, such as tests, scores, undirected, formats or exit-codes.
 

@@ -27,8 +27,9 @@ from gml.verbs.shared.chosen_methods import (
     test_of_numbers,
 )
 from gml.verbs.shared.data_input import Data, open_data
-from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.front_door import front_door
 from gml.verbs.shared.knowledge_input import Arcs, Tiers, known_of
+from gml.verbs.shared.known_names import columns_in
 from gml.verbs.shared.picked_tests import tests_picked
 from gml.verbs.shared.planned_call import plannable
 from gml.verbs.shared.recording import described, learned_by, records_keywords
@@ -37,9 +38,9 @@ from gml.verbs.shared.sparse_tables import warn_of_sparse_tables
 ALPHA = 0.01
 
 
+@front_door(TESTS, SCORES, choices={"order": columns_in})
 @plannable("imap")
 @records_keywords
-@answers_misspelling(TESTS, SCORES)
 def imap(
     data: Data,
     order: str | Sequence[str],

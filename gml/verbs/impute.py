@@ -17,6 +17,7 @@ from gml.model.predict import different_values, observed_values, read_nodes
 from gml.model.row_evidence import RowEvidence
 from gml.verbs.shared.cut_columns import CutColumns
 from gml.verbs.shared.filled_frame import filled_frame, with_numbers
+from gml.verbs.shared.front_door import front_door
 from gml.verbs.shared.imputation_draws import each_draw, require_method
 from gml.verbs.shared.imputed_rows import (
     FilledCell,
@@ -26,7 +27,6 @@ from gml.verbs.shared.imputed_rows import (
     warn_of_unfilled,
     with_holes,
 )
-from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.model_input import ModelSource, open_directed_model
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class Imputation:
         )
 
 
-@answers_misspelling()
+@front_door()
 def impute(
     data: str | os.PathLike[str] | pd.DataFrame | Dataset,
     model: ModelSource,

@@ -10,20 +10,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.calls import ends_at_caller
 from gml.counts.counter import Triple, TripleArray
 from gml.data.columns import Choice
 from gml.data.options import MISSING_POLICIES, column_name, names_of
 from gml.errors import UsageError, counted, listing, parameter, quote, unknown_name
-from gml.formats.reports.tests import finite, numbers_of, probability
-from gml.independence.base import CIResult, IndependenceTest, ResultArrays
+from gml.formats.reports.tests import finite, numbers_of
+from gml.independence.base import CIResult, IndependenceTest, ResultArrays, probability
 from gml.independence.multiplicity import adjusted
 from gml.independence.registry import TESTS
 from gml.progress import reporter
 from gml.resources import require_memory
+from gml.synonyms import AnswersSynonyms
 from gml.verbs.shared.chosen_methods import DEFAULT_TEST, choose_test, test_of_numbers
 from gml.verbs.shared.data_input import Data, is_read, open_data
 from gml.verbs.shared.dialects import with_policy
-from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.front_door import front_door
+from gml.verbs.shared.known_names import columns_in
 from gml.verbs.shared.planned_call import plannable
 from gml.verbs.shared.sparse_tables import warn_of_sparse_tables
 from gml.verbs.shared.swapped import answers_swapped
@@ -47,6 +50,24 @@ _EXPLAINED = 3
 """Tests that are insufficient and said to be so."""
 
 
+class _OfTheOnlyTest:
+    """A figure of the only test of a report; of several tests each has its own."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @ends_at_caller
+    def __get__(self, report: TestReport | None, owner: type) -> Any:
+        if report is None:
+            return self
+        if len(report) != 1:
+            raise UsageError(
+                f"there are {len(report)} tests, each with {self._name!r}: take one, as in "
+                f"report[0][{self._name!r}], or to_frame()[{self._name!r}]"
+            )
+        return report[0][self._name]
+
+
 class _Questions(NamedTuple):
     """How many questions there are, and how to go through them, as often as needed."""
 
@@ -55,14 +76,26 @@ class _Questions(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class TestReport:
-    """One row per test, made again each time the rows are gone through."""
+class TestReport(AnswersSynonyms):
+    """One row per test, made again each time the rows are gone through.
+
+    Where there is only one, its figures are attributes, too: `p_value`, `verdict` and the like.
+    """
 
     questions: _Questions
     results: ResultArrays
     test: IndependenceTest
     alpha: float | None
     adjusted: NDArray[np.float64] | None
+
+    statistic = _OfTheOnlyTest()
+    df = _OfTheOnlyTest()
+    p_value = _OfTheOnlyTest()
+    p_adjusted = _OfTheOnlyTest()
+    mi = _OfTheOnlyTest()
+    cramers_v = _OfTheOnlyTest()
+    n = _OfTheOnlyTest()
+    verdict = _OfTheOnlyTest()
 
     def __len__(self) -> int:
         return self.questions.number
@@ -144,15 +177,15 @@ class TestReport:
         return tests_html(self, len(self))
 
 
+@front_door(TESTS)
 @plannable("indtest")
 @answers_swapped("implied")
-@answers_misspelling(TESTS)
 def indtest(
     data: Data,
     x: str | int | None = None,
     y: str | int | None = None,
-    *,
     given: str | int | Sequence[str | int] = (),
+    *,
     all_pairs: bool = False,
     implied: GraphLike | None = None,
     test: str = DEFAULT_TEST,
@@ -187,7 +220,7 @@ def indtest(
     --------
     >>> import gml
     >>> report = gml.indtest("sample_data/asia.csv", "smoke", "xray", given="lung")
-    >>> report[0]["verdict"], round(report[0]["p_value"], 4)
+    >>> report.verdict, round(report.p_value, 4)
     ('dependent', 0.0251)
     """
     also = [] if adjust is None else ["adjust"]
@@ -205,7 +238,7 @@ def indtest(
         if is_read(data):
             reading = with_policy(reading, declared.dialect, MISSING_POLICIES)
     ask, used = _questioner(
-        column_name(x), column_name(y), names_of("given", given), all_pairs, graph
+        data, column_name(x), column_name(y), names_of("given", given), all_pairs, graph
     )
     counter = open_data(
         data,
@@ -279,6 +312,7 @@ def _triples(questions: Iterable[Question], position: Mapping[str, int]) -> Sequ
 
 
 def _questioner(
+    data: Data,
     x: str | None,
     y: str | None,
     given: tuple[str, ...],
@@ -292,8 +326,9 @@ def _questioner(
             f"X and Y, {parameter('all_pairs')} and {parameter('implied')} exclude one another"
         )
     if asked_for == 0 or (x is None) != (y is None):
+        there = f"; there are {listing(columns)}" if (columns := columns_in(data)) else ""
         raise UsageError(
-            f"name X and Y, or say {parameter('all_pairs')} or {parameter('implied')} GRAPH"
+            f"name X and Y, or say {parameter('all_pairs')} or {parameter('implied')} GRAPH{there}"
         )
     named = [name for name in (x, y, *given) if name is not None]
     if len(set(named)) != len(named):

@@ -19,7 +19,7 @@ from gml.model.entropy.density import Density
 from gml.model.markovnet import MarkovNet
 from gml.pictures.picture import Picture
 from gml.progress import Deadline
-from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.front_door import front_door
 from gml.verbs.shared.model_input import ModelSource, open_model
 from gml.verbs.shared.raking_targets import text_of_frame
 from gml.verbs.shared.recording import records_keywords
@@ -33,8 +33,7 @@ ConstraintSource: TypeAlias = (
 )
 
 
-@records_keywords
-@answers_misspelling(
+@front_door(
     reading=(),
     elsewhere={
         "quantiles": "a Density has them: gml.maxent(…).quantile([0.05, 0.5, 0.95])",
@@ -42,6 +41,7 @@ ConstraintSource: TypeAlias = (
         "seed": "it goes with draws: gml.maxent(…).sample(1000, seed=0)",
     },
 )
+@records_keywords
 def maxent(
     constraints: ConstraintSource,
     reference: ModelSource | None = None,

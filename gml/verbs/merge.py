@@ -12,8 +12,10 @@ from gml.counts.small_cells import require_large_cells
 from gml.errors import UsageError
 from gml.progress import reporter
 from gml.verbs.shared.data_input import is_path, name_of
+from gml.verbs.shared.front_door import front_door
 
 
+@front_door(reading=())
 def merge(*counts: str | os.PathLike[str] | CountFile, min_cell: int | None = None) -> CountFile:
     """Add up counts of parts of the data, as if all rows had been counted at once.
 

@@ -41,7 +41,7 @@ from gml.model.training import training_of
 from gml.progress import Deadline, reporter
 from gml.resources import available_threads
 from gml.verbs.shared.data_input import Data, is_read, open_data
-from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.front_door import front_door
 from gml.verbs.shared.mixture_report import learning_of, nothing_left, tell, tell_of_holes
 from gml.verbs.shared.recording import records_keywords
 
@@ -56,8 +56,8 @@ Components = int | str | Iterable[int]
 """A number, a range such as `1..8`, or several numbers."""
 
 
+@front_door()
 @records_keywords
-@answers_misspelling()
 def mixture(
     data: Data,
     *,

@@ -22,13 +22,13 @@ from gml.scores.registry import SCORES
 from gml.verbs.shared.data_input import Data, is_read, open_data
 from gml.verbs.shared.dialects import asked_with, with_policy
 from gml.verbs.shared.fitted_models import accepted, fitted_by, warn_of_deliveries
+from gml.verbs.shared.front_door import front_door
 from gml.verbs.shared.graph_input import (
     GraphLike,
     common_dialect,
     declared_columns,
     given_graph,
 )
-from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.recording import records_keywords
 from gml.verbs.shared.swapped import answers_swapped
 from gml.verbs.shared.undirected_input import without_arrows
@@ -38,9 +38,9 @@ _PAIRWISE = ("l1", "complete")
 _OF_CHAINS = ("chains", "sweeps", "iterations", "rate", "trace")
 
 
+@front_door(SCORES)
 @records_keywords
 @answers_swapped("graph")
-@answers_misspelling(SCORES)
 def mrf(
     data: Data,
     graph: GraphLike | None = None,

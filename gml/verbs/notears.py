@@ -12,13 +12,13 @@ from gml.learners import notears as learner
 from gml.learners.notears import NotearsResult, NotearsSettings
 from gml.progress import Deadline, reporter
 from gml.verbs.shared.data_input import Data
-from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.front_door import front_door
 from gml.verbs.shared.number_input import open_numbers
 from gml.verbs.shared.recording import described, recorded, records_keywords
 
 
+@front_door()
 @records_keywords
-@answers_misspelling()
 def notears(
     data: Data,
     *,

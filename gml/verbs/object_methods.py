@@ -9,6 +9,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Unpack
 
+from gml.calls import public
+
 if TYPE_CHECKING:
     import os
 
@@ -48,6 +50,7 @@ def give_methods() -> None:
     give_views()
 
 
+@public
 def _from_frame(frame: pd.DataFrame, **reading: Unpack[ReadingKeywords]) -> Dataset:
     """Code a pandas DataFrame, as if it were written to a CSV file and read from there.
 
@@ -68,6 +71,7 @@ def _from_frame(frame: pd.DataFrame, **reading: Unpack[ReadingKeywords]) -> Data
     return read_frame(frame, reading_options(**reading))
 
 
+@public
 def _to_pydot(self: Graph) -> pydot.Dot:
     """Return a pydot graph, for Graphviz."""
     from gml.formats.pydot_graph import to_pydot
@@ -75,6 +79,7 @@ def _to_pydot(self: Graph) -> pydot.Dot:
     return to_pydot(self)
 
 
+@public
 def _from_pydot(graph: pydot.Dot) -> Graph:
     """Make a graph from a pydot graph."""
     from gml.formats.pydot_graph import from_pydot
@@ -82,6 +87,7 @@ def _from_pydot(graph: pydot.Dot) -> Graph:
     return from_pydot(graph)
 
 
+@public
 def _bayes_net_from_file(path: str | os.PathLike[str]) -> BayesNet:
     """Read the file of a model with arrows; its content tells the format."""
     from gml.formats.models import read_directed_model
@@ -89,6 +95,7 @@ def _bayes_net_from_file(path: str | os.PathLike[str]) -> BayesNet:
     return read_directed_model(path)
 
 
+@public
 def _markov_net_from_file(path: str | os.PathLike[str]) -> MarkovNet:
     """Read the file of an undirected model; its content tells the format."""
     from gml.formats.models import read_undirected_model
@@ -96,6 +103,7 @@ def _markov_net_from_file(path: str | os.PathLike[str]) -> MarkovNet:
     return read_undirected_model(path)
 
 
+@public
 def _conditional_field_from_file(path: str | os.PathLike[str]) -> ConditionalField:
     """Read the file of a conditional random field."""
     from gml.formats.models import read_conditional_model
@@ -103,6 +111,7 @@ def _conditional_field_from_file(path: str | os.PathLike[str]) -> ConditionalFie
     return read_conditional_model(path)
 
 
+@public
 def _chain_field_from_file(path: str | os.PathLike[str]) -> ChainField:
     """Read the file of a conditional random field of sequences."""
     from gml.formats.models import read_chain_model
@@ -110,6 +119,7 @@ def _chain_field_from_file(path: str | os.PathLike[str]) -> ChainField:
     return read_chain_model(path)
 
 
+@public
 def _to_file(
     self: BayesNet | MarkovNet | ConditionalField | ChainField,
     path: str | os.PathLike[str],

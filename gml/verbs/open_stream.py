@@ -26,7 +26,7 @@ from gml.data.schema import with_kinds
 from gml.errors import UsageError, kind_of, parameter, require_whole
 from gml.ledger import wants_digest
 from gml.verbs.shared.data_input import is_data, refuse_reading
-from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.front_door import front_door
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _OF_THE_FILE = ("engine", "spool", "spool_keep")
 
 
-@answers_misspelling()
+@front_door()
 def open_stream(
     data: str | os.PathLike[str] | pd.DataFrame | Iterable[Dataset | pd.DataFrame],
     *,

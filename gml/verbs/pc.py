@@ -25,7 +25,7 @@ from gml.verbs.shared.collider_warnings import (
     warn_of_contradictions,
 )
 from gml.verbs.shared.data_input import Data, is_data, open_data, require_decider
-from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.front_door import front_door
 from gml.verbs.shared.knowledge_input import Arcs, Tiers, known_of
 from gml.verbs.shared.pc_settings import (
     ALPHA,
@@ -79,9 +79,9 @@ def pc(
     seed: int | None = None,
     **options: Any,
 ) -> Averaged: ...
+@front_door(TESTS)
 @plannable("pc")
 @records_keywords
-@answers_misspelling(TESTS)
 def pc(
     data: Data | CITest,
     *,

@@ -68,6 +68,7 @@ from gml.planning.samples import Source, source_of
 from gml.resources import OverBudget, available_threads, budget_in_force, format_size
 from gml.verbs.average import BOOTSTRAP
 from gml.verbs.shared.data_input import is_data
+from gml.verbs.shared.front_door import front_door
 from gml.verbs.shared.model_input import open_model
 
 _SEARCHES = ("average", "exact", "ges", "hc", "imap", "pc")
@@ -82,6 +83,7 @@ _NOT_FOR_PILOTS = ("test_log", "trace", "max_seconds", "asked", "threads", *_OF_
 _MOST_PILOT_ROWS, _MOST_SEARCHED_ROWS = 256_000, 32_000
 
 
+@front_door(reading=None)
 def plan(command: str, data: Any, *given: Any, **options: Any) -> Plan:
     """Say what a command would take: rows, tests or families, tables, memory and time.
 

@@ -18,13 +18,13 @@ from gml.errors import CannotAnswer, counted, place, require_one_of
 from gml.progress import reporter
 from gml.resources import available_threads
 from gml.verbs.shared.data_input import name_of, options_for, rows_of
-from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.front_door import front_door
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-@answers_misspelling()
+@front_door()
 def profile(
     data: str | os.PathLike[str] | pd.DataFrame | Dataset,
     *,

@@ -14,7 +14,7 @@ from gml.model.query import Names, best, names_of
 from gml.model.query import query as ask
 from gml.model.row_answers import RowAnswers
 from gml.model.sequences.chain_field import ChainField
-from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.front_door import front_door
 from gml.verbs.shared.model_input import AskedSource, open_asked_model
 from gml.verbs.shared.row_queries import (
     RowReading,
@@ -55,7 +55,7 @@ def query(
     ignore_unknown: bool = False,
     **reading: Unpack[RowReading],
 ) -> RowAnswers: ...
-@answers_misspelling(reading=tuple(RowReading.__annotations__))
+@front_door(reading=tuple(RowReading.__annotations__))
 def query(
     model: AskedSource,
     target: Names = None,

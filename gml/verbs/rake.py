@@ -16,7 +16,7 @@ from gml.errors import place
 from gml.model.entropy.constraints import Constraints
 from gml.model.raking.result import Raking
 from gml.verbs.shared.data_input import Data, options_for
-from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.front_door import front_door
 from gml.verbs.shared.raked_table import (
     as_they_are,
     checked_bounds,
@@ -26,7 +26,7 @@ from gml.verbs.shared.raked_table import (
 from gml.verbs.shared.raking_targets import Targets, columns_of_numbers, targets_of
 
 
-@answers_misspelling()
+@front_door()
 def rake(
     data: Data,
     targets: Targets,

@@ -22,8 +22,8 @@ from gml.progress import reporter
 from gml.verbs.check import require_one_table
 from gml.verbs.shared.check_run import CheckRun
 from gml.verbs.shared.data_input import Data, is_path, name_of, options_for
+from gml.verbs.shared.front_door import front_door
 from gml.verbs.shared.graph_input import GraphLike
-from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.model_input import ModelSource
 from gml.verbs.shared.reported.columns import (
     columns_of,
@@ -37,8 +37,8 @@ from gml.verbs.shared.reported.strengths import strengths_of
 from gml.verbs.shared.swapped import answers_swapped
 
 
+@front_door()
 @answers_swapped("model")
-@answers_misspelling()
 def report(
     data: Data,
     model: ModelSource,

@@ -12,11 +12,11 @@ from gml.model.evidence import circumstances
 from gml.model.markovnet import MarkovNet
 from gml.model.sample import Rows, csv_chunks, draw_rows, network_rows
 from gml.progress import reporter
-from gml.verbs.shared.keywords import answers_misspelling
+from gml.verbs.shared.front_door import front_door
 from gml.verbs.shared.model_input import AskedSource, open_model
 
 
-@answers_misspelling(reading=())
+@front_door(reading=())
 def sample(
     model: AskedSource,
     n: int,

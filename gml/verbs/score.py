@@ -24,15 +24,17 @@ from gml.verbs.shared.chosen_methods import (
 from gml.verbs.shared.data_input import Data, is_read, open_data, require_whole_rows
 from gml.verbs.shared.dialects import with_policy
 from gml.verbs.shared.em_scores import EM_FAMILIES, em_requests, em_scored, refuse_beside_em
+from gml.verbs.shared.front_door import front_door
 from gml.verbs.shared.graph_input import (
     GivenGraph,
     GraphLike,
+    GraphsLike,
     common_dialect,
     declared_columns,
     given_graph,
+    named_graphs,
 )
 from gml.verbs.shared.holdout_input import Splits, splits_of
-from gml.verbs.shared.keywords import answers_misspelling
 from gml.verbs.shared.planned_call import plannable
 from gml.verbs.shared.result_frames import frame_of, html_of_rows, shown_rows
 from gml.verbs.shared.swapped import answers_swapped
@@ -88,12 +90,12 @@ class ScoreReport(Sequence[ScoredGraph]):
         return html_of_rows(rows_of_graphs(self.graphs, self.rows), ["graph"])
 
 
+@front_door(SCORES)
 @plannable("score")
 @answers_swapped("graphs", "compare_to")
-@answers_misspelling(SCORES)
 def score(
     data: Data,
-    graphs: GraphLike | Sequence[GraphLike],
+    graphs: GraphsLike,
     *,
     score: str | Sequence[str] | None = None,
     edge_penalty: float = 0.0,
@@ -120,7 +122,7 @@ def score(
     data
         A path, a DataFrame, a Dataset or a Counter.
     graphs
-        One or more graphs, paths, or results of learners.
+        One or more graphs, paths, or results of learners; in a dictionary by their names.
     score
         One or more of `gml.SCORES`; by default bic, bic-g if all columns are numbers, bic-dg if
         some are.
@@ -153,8 +155,9 @@ def score(
     graph                      bic      bdeu  dim
     sample_data/asia.dot  -11184.1  -11170.2   18
     """
-    several: list[Any] = [*graphs] if isinstance(graphs, list | tuple) else [graphs]
-    several = [given_graph(some, f"graph {k}") for k, some in enumerate(several, start=1)]
+    several = [
+        given_graph(some, f"graph {k}") for k, some in enumerate(named_graphs(graphs), start=1)
+    ]
     if is_read(data):
         options = with_policy(options, common_dialect(several), ("drop", "level", EM))
     chosen, reading = _chosen_scores(score, edge_penalty, options, hidden)

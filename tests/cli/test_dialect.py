@@ -91,7 +91,7 @@ def test_what_a_frame_has_no_use_for_is_passed_over(gml, table):
     frame = pd.read_csv(table / "t.csv", sep=";", decimal=",", encoding="cp1252", na_values="k.A.")
     by_frame = library.hc(frame, levels=table / "s.json")
     by_file = library.hc(table / "t.csv", levels=table / "s.json")
-    assert list(by_frame.graph.edges()) == list(by_file.graph.edges())
+    assert list(by_frame.graph.edges) == list(by_file.graph.edges)
     assert by_frame.graph.names == ("größe", "farbe", "preis")
     assert by_frame.score == pytest.approx(by_file.score)
 

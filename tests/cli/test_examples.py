@@ -379,3 +379,26 @@ def test_makefile_with_numbers(tmp_path):
     text = done(run(f"make {settings}", tmp_path), 2).stdout
     assert "FAIL" in text
     assert "coefficient of flow" in text
+
+
+@pytest.mark.parametrize("policy", ["level", "drop"])
+def test_makefile_where_values_are_missing(repository, policy):
+    """The rows of the model hold, and no others are compared with them."""
+    for path in repository.glob("*.*"):
+        path.unlink()
+    shutil.copy(EXAMPLES / "make/Makefile", repository)
+    header, *rows = (repository / "data/train.csv").read_text().splitlines()
+    cells = [row.split(",") for row in rows]
+    # Every column but the first; some columns of a shard have no gaps.
+    for k, row in enumerate(cells):
+        row[1 + k % 7] = "NA" if k % 11 == 0 and (k < 2000 or k % 7 < 4) else row[1 + k % 7]
+    lines = [",".join(row) for row in cells]
+    parts = {"train": lines, "new/january": lines[:2000], "new/february": lines[2000:]}
+    for name, part in parts.items():
+        (repository / f"data/{name}.csv").write_text("\n".join([header, *part]) + "\n")
+    finished = done(run(f"make MISSING={policy}", repository))
+    assert "PASS" in finished.stdout
+    assert "0 violations accepted" in (repository / "build/accepted.txt").read_text()
+    assert failed_cases(repository / "build/check.xml") == []
+    done(run("gml verify build/*.json build/*.parquet build/counts/*.parquet", repository))
+    assert "Nothing to be done for 'all'" in done(run(f"make MISSING={policy}", repository)).stdout

@@ -279,7 +279,7 @@ def test_formats(gml, students, tmp_path, suffix):
     assert path.stat().st_size > 100
     if suffix in ("dot", "graphml"):
         graph = library.read_graph(path)
-        assert [round(edge.attributes["coupling"], 4) for edge in graph.edges()] == [
+        assert [round(edge.attributes["coupling"], 4) for edge in graph.edges] == [
             *(0.5136, 0.7465, 0.712)
         ]
 

@@ -83,7 +83,7 @@ def test_uai(gml, folder):
     assert (folder / "m.uai").read_text().startswith("MARKOV\n4\n2 2 2 2\n4\n2 0 1\n")
     assert gml("convert", "m.uai", "back.json").stderr == b""
     back = read_model(folder / "back.json")
-    for old, new in zip(SQUARE.graph.edges(), back.graph.edges(), strict=True):
+    for old, new in zip(SQUARE.graph.edges, back.graph.edges, strict=True):
         assert new.attributes["coupling"] == pytest.approx(old.attributes["coupling"], abs=1e-15)
     assert gml("convert", "back.json", "again.uai").stderr == b""
     done = gml("convert", "net.bif", "-", "-f", "uai")
@@ -99,7 +99,7 @@ def test_uai(gml, folder):
 def test_as_a_graph_it_keeps_its_couplings(gml, folder):
     done = gml("convert", "chain.json", "g.graphml")
     assert done.stderr == b"gml: warning: GraphML does not hold the factors; JSON does\n"
-    assert [e.attributes["coupling"] for e in read_graph(folder / "g.graphml").edges()] == [
+    assert [e.attributes["coupling"] for e in read_graph(folder / "g.graphml").edges] == [
         0.5,
         0.5,
     ]

@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from gml.counts.count_parquet import encode_counts, read_counts
 from gml.formats.content_hash import is_changed
 
 ROWS = "a,b,c\n" + "x,0,p\nx,1,q\ny,1,q\ny,0,p\ny,1,p\nx,0,q\n" * 10
@@ -170,3 +171,122 @@ def test_one_bad_file_is_told_once(gml, folder):
     assert verdicts(gml("verify", "nope.json", "-f", "json"), 3) == ["unreadable"]
     assert gml("verify", "nope.json", "-o", "r.txt").returncode == 3
     assert "unreadable" in (folder / "r.txt").read_text()
+
+
+@pytest.fixture
+def counts(gml, folder):
+    """Count files of two parts, of their sum, and of weighted rows, some of them with gaps."""
+    rows = ROWS.splitlines(keepends=True)
+    (folder / "1.csv").write_text("".join(rows[:30]))
+    (folder / "2.csv").write_text("".join([rows[0], *rows[30:], "NA,0,p\n"]))
+    (folder / "w.csv").write_text("a,b,n\nx,0,2\ny,1,3\n")
+    for name in "12":
+        args = ("--pairs", "--missing", "level", "-o", f"{name}.parquet")
+        assert gml("count", f"{name}.csv", *args).returncode == 0
+    assert gml("merge", "1.parquet", "2.parquet", "-o", "sum.parquet").returncode == 0
+    assert gml("count", "w.csv", "--pairs", "--weights", "n", "-o", "w.parquet").returncode == 0
+    return folder
+
+
+def test_count_files(gml, counts):
+    names = ("1.parquet", "2.parquet", "sum.parquet", "w.parquet")
+    done = gml("verify", *names, "m.json")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert [line.split()[1:] for line in done.stdout.decode().splitlines()[1:]] == [
+        *([["ok", "data"]] * 4), ["ok", "data,", "graph"],
+    ]  # fmt: skip
+    both = ("--input", "1.csv", "--input", "2.csv")
+    assert gml("verify", "sum.parquet", *both).returncode == 0
+    assert verdicts(gml("verify", *names[:3], *both, "-f", "json"), 1) == [
+        "other inputs", "other inputs", "ok",
+    ]  # fmt: skip
+
+
+def stored(path):
+    """The cells of a count file and its description."""
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(path)
+    return table, json.loads(table.schema.metadata[b"gml/1"])
+
+
+def store(path, table, about):
+    import pyarrow.parquet as pq
+
+    pq.write_table(table.replace_schema_metadata({b"gml/1": json.dumps(about)}), path)
+
+
+def test_counts_that_are_stored_in_another_way(gml, counts):
+    table, about = stored(counts / "sum.parquet")
+    store(counts / "sum.parquet", table, dict(reversed(about.items())))
+    assert gml("verify", "sum.parquet").returncode == 0
+    assert gml("verify", "-f", "json", "sum.parquet", "--input", "1.csv").returncode == 0
+
+
+@pytest.mark.parametrize("change", ["count", "codes", "set", "rows", "level", "missing", "fewer"])
+def test_changed_counts(gml, counts, change):
+    import pyarrow as pa
+
+    table, about = stored(counts / "sum.parquet")
+    cells = table.to_pydict()
+    if change in ("count", "set"):
+        cells[change][1] += 1
+    elif change == "codes":
+        cells["codes"][0], cells["codes"][1] = cells["codes"][1], cells["codes"][0]
+    elif change == "fewer":
+        cells = {name: column[:-1] for name, column in cells.items()}
+    elif change == "level":
+        about["columns"][0]["levels"][0] = "z"
+    elif change == "missing":
+        about["missing"]["a"] += 1
+    else:
+        about["rows"] += 1
+    store(counts / "sum.parquet", pa.table(cells, schema=table.schema), about)
+    done = gml("verify", "1.parquet", "sum.parquet", "-f", "json")
+    assert verdicts(done, 1) == ["ok", "changed"]
+    assert done.stderr == b""
+
+
+def test_damaged_counts(gml, counts):
+    whole = (counts / "sum.parquet").read_bytes()
+    for end in range(5, len(whole), 97):
+        (counts / "part.parquet").write_bytes(whole[:end])
+        done = gml("verify", "part.parquet", "-f", "json")
+        assert verdicts(done, 1) == ["changed"]
+        assert "truncated" in json.loads(done.stdout)["results"][0]["reason"]
+    done = gml("verify", "part.parquet", "2.parquet")
+    assert done.returncode == 1 and done.stderr == b""
+    assert done.stdout.decode().splitlines()[1].split()[:2] == ["part.parquet", "changed"]
+    found, written = set(), encode_counts(read_counts(counts / "sum.parquet"))
+    for place in range(4, len(whole) - 8, 13):
+        (counts / "part.parquet").write_bytes(
+            whole[:place] + bytes([whole[place] ^ 0x41]) + whole[place + 1 :]
+        )
+        done = gml("verify", "part.parquet", "-f", "json")
+        (verdict,) = verdicts(done, done.returncode)
+        # A footer without its key is that of another file; some bytes of it mean nothing.
+        assert (verdict, done.returncode) in {("changed", 1), ("ok", 0), ("unreadable", 3)}
+        if verdict == "ok":
+            assert encode_counts(read_counts(counts / "part.parquet")) == written
+        found.add(verdict)
+    assert "changed" in found
+
+
+def test_counts_without_a_hash_and_rows(gml, counts):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table, about = stored(counts / "sum.parquet")
+    del about["hash"]
+    store(counts / "sum.parquet", table, about)
+    done = gml("verify", "1.parquet", "sum.parquet", "--input", "1.csv", "-f", "json")
+    assert verdicts(done, 3) == ["ok", "no hash"]
+    assert done.stderr == (
+        b"gml: error: sum.parquet: has no hash: counted before there was one; count again\n"
+    )
+    assert gml("merge", "sum.parquet", "sum.parquet", "-o", "more.parquet").returncode == 0
+    assert gml("verify", "more.parquet").returncode == 0
+    pq.write_table(pa.table({"a": ["x", "y"]}), counts / "rows.parquet")
+    done = gml("verify", "rows.parquet")
+    assert done.returncode == 3
+    assert done.stderr == b"gml: error: rows.parquet: not a count file; gml count makes one\n"

@@ -132,8 +132,8 @@ def test_arrows_into_a_node_that_is_set_are_dotted(screen, asia):
           return [getComputedStyle(edge).opacity, line.strokeDasharray, line.stroke];
         });
     """
-    edges = asia.net.graph.edges()
-    into = [k for k, edge in enumerate(edges) if asia.net.names[edge.target] == "dysp"]
+    edges = asia.net.graph.edges
+    into = [k for k, edge in enumerate(edges) if edge.target == "dysp"]
     assert len(into) == 2
     browser.find_element(By.CSS_SELECTOR, "#graph-view [data-node=dysp]").click()
     tell(browser, {"dysp": "yes"}, {})

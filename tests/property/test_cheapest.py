@@ -9,8 +9,9 @@ import pytest
 
 import gml
 from gml.graph.cheapest import cheapest, cost_of
+from gml.graph.edges import Mark
 from gml.graph.equivalence import equivalence_class
-from gml.graph.graph import Graph, Mark
+from gml.graph.graph import Graph
 from gml.graph.orientation import unshielded_triples
 from gml.learners.averaging import Averaged
 from gml.name_order import NameOrder

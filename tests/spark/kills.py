@@ -43,7 +43,7 @@ def _answer(gml: Any, data: Any) -> Any:
     """A graph with its statistics, and all pairs."""
     learned = gml.pc(data)
     tested = gml.indtest(data, all_pairs=True)
-    return sorted(map(str, learned.graph.edges())), learned.tests, list(map(repr, tested.results))
+    return sorted(map(str, learned.graph.edges)), learned.tests, list(map(repr, tested.results))
 
 
 class _Killer(threading.Thread):

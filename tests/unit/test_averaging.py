@@ -54,9 +54,9 @@ def test_average_of_known_graphs():
     chain = graph(("A", "---", "B"), ("B", "---", "C"))
     one = graph(("A", "---", "B"))
     averaged = gml.average_graphs([collider, collider, collider, chain, one], threshold=0.5)
-    assert [(e.source, e.type, e.target) for e in averaged.graph.edges()] == [
-        (0, "-->", 1),
-        (2, "-->", 1),
+    assert [(e.source, e.type, e.target) for e in averaged.graph.edges] == [
+        ("A", "-->", "B"),
+        ("C", "-->", "B"),
     ]
     assert averaged.graph.attributes[0, 1] == pytest.approx(
         {"strength": 1.0, "direction": 0.6 + 0.4 / 2, "undirected": 0.4}
@@ -76,10 +76,26 @@ def test_shares_of_all_pairs():
     ]
     averaged = gml.average_graphs(graphs, threshold=0.5)
     assert [tuple(pair) for pair in averaged.shares.pairs()] == [
-        ("A", "B", 1.0, 0.5, 0.0, 0.5),
-        ("A", "C", 0.0, 0.0, 0.0, 0.0),
-        ("B", "C", 0.5, 0.0, 0.5, 0.0),
+        ("A", "B", 1.0, 0.75, 0.5),
+        ("A", "C", 0.0, None, None),
+        ("B", "C", 0.5, 0.0, 0.0),
     ]
+    # The words and the figures are those of the edges.
+    frame = averaged.to_frame().set_index(["x", "y"])
+    for graph in (averaged.graph, averaged.dag):
+        for edge in graph.to_frame().itertuples():
+            turned = edge.source > edge.target
+            pair = frame.loc[tuple(sorted([edge.source, edge.target]))]
+            assert pair["strength"] == edge.strength and pair["undirected"] == edge.undirected
+            assert pair["direction"] == (1 - edge.direction if turned else edge.direction)
+
+
+def test_pairs_of_undirected_graphs_have_a_strength_alone():
+    graphs = [Graph.from_edges("pqr", [("p", "---", "q")], kind="undirected"),
+              Graph.from_edges("pqr", [], kind="undirected")]  # fmt: skip
+    averaged = gml.average_graphs(graphs, threshold=0.4)
+    assert next(map(tuple, averaged.shares.pairs())) == ("p", "q", 0.5, None, None)
+    assert dict(averaged.graph.edges[0].attributes) == {"strength": 0.5}
 
 
 def members(dag):
@@ -129,8 +145,8 @@ def test_any_probabilities_give_a_valid_graph_that_column_order_does_not_change(
         tuple(names[j] for j in order), probabilities[np.ix_(order, order)]
     )
     assert np.array_equal(again.graph.marks, averaged.graph.marks[np.ix_(order, order)])
-    for edge in averaged.graph.edges():
-        i, j = edge.source, edge.target
+    for edge in averaged.graph.edges:
+        i, j = names.index(edge.source), names.index(edge.target)
         described = averaged.graph.attributes[min(i, j), max(i, j)]
         assert described["strength"] == probabilities[i, j] + probabilities[j, i]
         assert described["strength"] * described["direction"] == pytest.approx(probabilities[i, j])

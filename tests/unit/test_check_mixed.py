@@ -566,3 +566,23 @@ def test_single_checks_keep_their_level(kind):
         # Checks of a run share columns: as if only a third of them were independent.
         most = 3 * scipy.stats.binom.isf(0.001, max(1, n // 3), 0.02)
         assert hits[name] <= most, (name, hits[name], n)
+
+
+@pytest.mark.filterwarnings("ignore:.*rows dropped:gml.errors.GmlWarning")
+def test_rows_that_were_dropped_when_read_leave_their_numbers_unasked(tmp_path, model):
+    data = rows(400, 8).to_frame()
+    data.iloc[::5, 0] = None
+    data.to_csv(tmp_path / "new.csv", index=False)
+    numeric = [v.name for v in model.variables if v.is_continuous]
+    reading = {"missing": "drop", "numeric": numeric, "columns": list(model.names)}
+    of_file = gml.check(tmp_path / "new.csv", model, missing="drop")
+    of_rows = gml.check(gml.read(tmp_path / "new.csv", **reading), model)
+    all_rows = {"range", "sentinel", "unique", "drift", "numbers"} & {
+        c.kind for c in of_file.checks
+    }
+    left_out = {c.kind for c in of_file.checks} - {c.kind for c in of_rows.checks}
+    assert "range" in left_out <= all_rows
+    said = "numbers are not compared with their old range: not all are there"
+    assert said in of_rows.notes and said not in of_file.notes
+    of_all = gml.check(gml.read(tmp_path / "new.csv", **{**reading, "missing": "available"}), model)
+    assert said not in of_all.notes

@@ -123,7 +123,7 @@ def test_every_edge_and_every_variable_has_a_part(name):
     parts = parts_of(net.terms)
     assert {part.child for part in parts} == set(range(len(net.names)))
     joined = {frozenset([part.child, k]) for part in parts for k in part.parents}
-    edges = {frozenset([edge.source, edge.target]) for edge in net.graph.edges()}
+    edges = {frozenset(net.graph.pair(edge)) for edge in net.graph.edges}
     assert joined == edges
 
 

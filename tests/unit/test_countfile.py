@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import gml
 from gml.counts.count_file_engine import CountFileCounter
 from gml.counts.count_parquet import encode_counts, read_counts, write_counts
 from gml.counts.counter import TableSet
@@ -356,6 +357,39 @@ def test_some_of_the_columns():
     assert chosen.select(["A"]).select([]).variables == ()
     with pytest.raises(UsageError, match="column 'B' not found"):
         chosen.select(["B"])
+
+
+@pytest.mark.parametrize("policy", ["error", "level", "available"])
+def test_rows_that_were_chosen_are_all_that_is_counted(tmp_path, policy):
+    rows = [
+        f"{'xyz'[k % 3]},{'?' if k % 7 == 0 and policy != 'error' else 'pq'[k % 2]}"
+        for k in range(90)
+    ]
+    (tmp_path / "d.csv").write_text("\n".join(["A,B", *rows]) + "\n")
+    data = gml.read(tmp_path / "d.csv", missing=policy)
+    part = np.arange(90) < 40
+    counts = [
+        gml.count(some, sets=[("A", "B")]) for some in (data, data.rows(part), data.rows(~part))
+    ]
+    assert [(found.n, found.dropped) for found in counts] == [(90, 0), (40, 0), (50, 0)]
+    assert [found.missing.get("B", 0) for found in counts] == (
+        [0] * 3 if policy == "error" else [13, 6, 7]
+    )
+    assert encode_counts(gml.merge(*counts[1:])) == encode_counts(counts[0])
+
+
+def test_counts_of_rows_that_were_dropped_when_read(tmp_path):
+    (tmp_path / "d.csv").write_text("A,B\n" + ("x,p\n" * 9 + "NA,q\n" + "y,q\n" * 9 + "x,-\n") * 5)
+    reading = {"missing": "drop", "na": ["NA", "-"]}
+    of_file, of_rows = (
+        gml.count(data, sets=[("A", "B")], **how)
+        for data, how in (
+            (tmp_path / "d.csv", reading),
+            (gml.read(tmp_path / "d.csv", **reading), {}),
+        )
+    )
+    assert (of_rows.n, of_rows.dropped, of_rows.missing) == (90, 10, {"A": 5, "B": 5})
+    assert encode_counts(replace(of_rows, data=of_file.data)) == encode_counts(of_file)
 
 
 # ---------------------------------------------------------------------- sets by name

@@ -129,8 +129,21 @@ def test_frames_are_read_one_by_one(lines, tmp_path):
         assert stream.missing_treatment == memory.missing_treatment
         sets = [gml.TableSet((0,), (1, 2)), gml.TableSet((1,))]
         assert content(list(stream.tables(sets))) == content(list(memory.tables(sets)))
-        # What a model keeps of its rows.
-        assert stream.n_before == memory.missing_treatment.rows
+
+
+@pytest.mark.parametrize("policy", ["drop", "level", "available"])
+def test_blocks_of_a_table_have_its_gaps_together(lines, tmp_path, policy):
+    data = whole(lines, tmp_path, missing=policy, weights="w", exclude=["x"])
+    assert data.origin.missing["colour"] > 0
+    with gml.open_stream(data.blocks(300)) as stream:
+        assert stream.missing_treatment == MemoryCounter(data).missing_treatment
+        assert stream.missing_treatment.rows == data.origin.n
+    twice = [
+        *data.blocks(300),
+        *whole(lines, tmp_path, missing=policy, weights="w", exclude=["x"]).blocks(),
+    ]
+    with gml.open_stream(twice) as stream:
+        assert stream.missing_treatment.rows == 2 * data.origin.n
 
 
 def test_a_dataset_is_one_piece(lines, tmp_path):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gml.graph.graph import EDGE_TYPES, Mark
+from gml.graph.edges import EDGE_TYPES, Mark
 from gml.pictures.edge_marks import Stroke, cut, draw_edge
 from gml.pictures.layout.geometry import Point
 

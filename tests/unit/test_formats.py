@@ -22,7 +22,8 @@ from gml.formats.graphs import parse_graph, read_graph, write_graph
 from gml.formats.json_graph import dump_json
 from gml.formats.pydot_graph import from_pydot, to_pydot
 from gml.formats.text_graph import dump_text
-from gml.graph.graph import EDGE_TYPES, Graph
+from gml.graph.edges import EDGE_TYPES
+from gml.graph.graph import Graph
 from gml.graph.provenance import Provenance
 
 from ..graphs import named_edges
@@ -462,7 +463,7 @@ def test_arrows_of_yed_are_read():
         ("D", "<->", "E"),
         ("E", "o->", "F"),
     }
-    assert not any(edge.attributes for edge in graph.edges())
+    assert not any(edge.attributes for edge in graph.edges)
 
 
 def test_undirected_edges_of_yed_make_a_pdag():

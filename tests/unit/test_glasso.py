@@ -21,10 +21,7 @@ def table():
 
 def numbers(graph):
     """The edges by name, with what they carry."""
-    return {
-        tuple(sorted((graph.names[edge.source], graph.names[edge.target]))): edge.attributes
-        for edge in graph.edges()
-    }
+    return {tuple(sorted((edge.source, edge.target))): edge.attributes for edge in graph.edges}
 
 
 def log_likelihood(rows, precision, matrix, deviations):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+import pickle
 
 import numpy as np
 import pytest
@@ -10,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gml.errors import GraphError, UsageError
+from gml.graph.edges import EDGE_TYPES, Edge, Mark
 from gml.graph.extension import consistent_extension
-from gml.graph.graph import EDGE_TYPES, Graph, Mark
+from gml.graph.graph import Graph
 from gml.graph.order import topological_order
 from gml.graph.provenance import Provenance, RecordedMissing
 from gml.graph.spanning import direct_away, spanning_forest
@@ -23,9 +26,9 @@ def test_marks_of_each_type(type_):
     graph = Graph.from_edges("AB", [("B", type_, "A")])
     tail, head = EDGE_TYPES[type_]
     assert (graph.marks[0, 1], graph.marks[1, 0]) == (tail, head)
-    (edge,) = graph.edges()
+    (edge,) = graph.edges
     symmetric = tail == head
-    assert (edge.source, edge.type, edge.target) == ((0, type_, 1) if symmetric else (1, type_, 0))
+    assert (edge.source, edge.type, edge.target) == ("AB"[not symmetric], type_, "AB"[symmetric])
 
 
 @pytest.mark.parametrize(
@@ -203,21 +206,65 @@ def test_what_a_file_says_of_missing_values_is_taken_as_far_as_it_makes_sense(wr
     assert Provenance.read({"missing": written}).missing == read
 
 
-def test_a_name_where_a_position_is_needed():
-    graph = Graph.from_edges(["smoke", "lung"], [("smoke", "-->", "lung")])
-    for wrong in (
-        lambda: graph.parents("lung"),
-        lambda: graph.adjacent("lung", 0),
-        lambda: graph.edge_type(0, "lung"),
-    ):
-        with pytest.raises(UsageError, match=r"not by name: index\('lung'\) of the graph is 1"):
-            wrong()
-    with pytest.raises(GraphError, match="node 'lng' not found; did you mean 'lung'"):
-        graph.parents("lng")
-    for wrong in (2, -1, 0.5, None):
-        with pytest.raises(UsageError, match="a whole number from 0 to 1, not"):
-            graph.parents(wrong)
-    assert graph.parents(np.int64(1)) == [0]
+GARDEN = Graph.from_edges(
+    ["wet", "rain", "sprinkler", "slippery", "tap"],
+    [
+        ("rain", "-->", "wet", {"strength": 0.75}),
+        ("sprinkler", "-->", "wet"),
+        ("wet", "-->", "slippery", {"strength": 1.0, "sign": "+"}),
+        ("sprinkler", "---", "tap"),
+    ],
+)
+
+
+def test_edges_have_names():
+    assert GARDEN.edges == (
+        Edge("wet", "slippery", "-->", {"strength": 1.0, "sign": "+"}),
+        Edge("rain", "wet", "-->", {"strength": 0.75}),
+        Edge("sprinkler", "wet", "-->"),
+        Edge(source="sprinkler", target="tap", type="---"),
+    )
+    assert repr(GARDEN.edges[2]) == (
+        "Edge(source='sprinkler', target='wet', type='-->', attributes={})"
+    )
+    assert GARDEN.edges() is GARDEN.edges
+    assert Edge("rain", "wet", "-->") not in GARDEN.edges
+    assert len(set(GARDEN.edges)) == GARDEN.n_edges == 4
+    assert pickle.loads(pickle.dumps(GARDEN)).edges == GARDEN.edges
+
+
+def test_nodes_are_answered_as_they_were_given():
+    assert GARDEN.parents("wet") == ["rain", "sprinkler"]
+    assert GARDEN.parents(0) == GARDEN.parents(np.int64(0)) == [1, 2]
+    assert GARDEN.children("wet") == ["slippery"] and GARDEN.children(0) == [3]
+    assert GARDEN.children("tap") == GARDEN.parents("tap") == []
+    assert GARDEN.neighbours("sprinkler") == ["wet", "tap"] and GARDEN.neighbours(2) == [0, 4]
+    assert GARDEN.adjacent("tap", "sprinkler") and not GARDEN.adjacent(4, "wet")
+    assert GARDEN.edge_type("sprinkler", "tap") == GARDEN.edge_type(4, 2) == "---"
+    assert GARDEN.edge_type("rain", "wet") == "-->" and GARDEN.edge_type("wet", "rain") is None
+    with pytest.raises(GraphError, match="node 'slipery' not found; did you mean 'slippery'"):
+        GARDEN.children("slipery")
+    for wrong in (5, -1, 0.5, None):
+        with pytest.raises(UsageError, match="by its name, or by .* a whole number from 0 to 4, n"):
+            GARDEN.neighbours(wrong)
+
+
+def test_a_frame_of_the_edges():
+    frame = GARDEN.to_frame()
+    assert list(frame) == ["source", "target", "type", "strength", "sign"]
+    assert frame["target"].tolist() == ["slippery", "wet", "wet", "tap"]
+    assert frame.set_index(["source", "target"])["strength"].to_dict() == pytest.approx(
+        {
+            ("wet", "slippery"): 1.0,
+            ("rain", "wet"): 0.75,
+            ("sprinkler", "wet"): math.nan,
+            ("sprinkler", "tap"): math.nan,
+        },
+        nan_ok=True,
+    )
+    assert frame["strength"].dtype == float
+    empty = Graph.from_edges("xy", []).to_frame()
+    assert list(empty) == ["source", "target", "type"] and empty.empty
 
 
 def test_nodes_with_numbers_for_names():

@@ -10,7 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gml.errors import GmlWarning
-from gml.graph.graph import EDGE_TYPES, Graph
+from gml.graph.edges import EDGE_TYPES
+from gml.graph.graph import Graph
 from gml.graph.provenance import Provenance
 from gml.pictures.graph_picture import Bars, Bell, GraphScene, draw_graph, weight_of
 from gml.pictures.layout.geometry import Layout, Point

@@ -23,7 +23,7 @@ from ..networks import asia, random_net
 
 
 def arcs(graph):
-    return {(graph.names[e.source], graph.names[e.target]) for e in graph.edges()}
+    return {(e.source, e.target) for e in graph.edges}
 
 
 def random_order(rng, names):

@@ -405,10 +405,10 @@ def test_pc_learns_from_mixed_tables(tmp_path):
     data = Dataset(tuple(Variable(*p) for p in zip(names, levels, strict=True)), columns)
     log = tmp_path / "log.jsonl"
     found = gml.pc(data, test_log=log)
-    assert {(e.source, e.target, e.type) for e in found.graph.edges()} == {
-        (0, 2, "---"),
-        (1, 3, "-->"),
-        (2, 3, "-->"),
+    assert {(e.source, e.target, e.type) for e in found.graph.edges} == {
+        ("a", "x", "---"),
+        ("b", "y", "-->"),
+        ("x", "y", "-->"),
     }
     assert found.graph.learning["settings"]["picked"]["numbers"] == "fisher-z"
     text = gml.explain(log, "a", "y")

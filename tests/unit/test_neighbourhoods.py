@@ -24,9 +24,7 @@ def learned(dataset, **options):
     """The graph as sorted pairs of names."""
     graph = neighbourhood_graph(gml.MemoryCounter(dataset), **options).graph
     assert graph.kind == "undirected"
-    return sorted(
-        tuple(sorted((graph.names[e.source], graph.names[e.target]))) for e in graph.edges()
-    )
+    return sorted(tuple(sorted((e.source, e.target))) for e in graph.edges)
 
 
 def figures(dataset, **options):

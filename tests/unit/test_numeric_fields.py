@@ -328,14 +328,14 @@ def test_the_report_has_slopes_and_scales(net):
     weights = dict(strongest_features(net))
     assert weights["kind=red", "age per sd"] == net.gauged["kind", "age"][0, 0]
     slopes = net.gauged["kind", "age"][:, 0]
-    (edge,) = (e for e in net.graph.edges() if "age" in {net.names[e.source], net.names[e.target]})
+    (edge,) = (e for e in net.graph.edges if "age" in {e.source, e.target})
     assert edge.attributes["coupling"] == pytest.approx(math.sqrt((slopes**2).mean()))
 
 
 def test_the_strength_of_two_levels_is_the_slope_of_the_second():
     frame = wines()
     net = gml.crf(frame[["dry", "age"]], target="dry", numeric="age")
-    (edge,) = net.graph.edges()
+    (edge,) = net.graph.edges
     assert edge.attributes["coupling"] == net.gauged["dry", "age"][1, 0]
 
 

@@ -244,7 +244,7 @@ def test_the_log_has_every_test_that_counts_in_order():
     assert len(log) - len(skeleton) == result.collider_tests
     keys = [(record.level, record.x, record.y) for record in skeleton]
     assert keys == sorted(keys)
-    adjacent = {frozenset((e.source, e.target)) for e in result.graph.edges()}
+    adjacent = {frozenset((e.source, e.target)) for e in result.graph.edges}
     for (level, x, y), group in itertools.groupby(skeleton, key=lambda r: (r.level, r.x, r.y)):
         verdicts = [record.verdict for record in group]
         assert "independent" not in verdicts[:-1], "the first separating set ends a pair"
@@ -289,7 +289,7 @@ def test_tiers_orient_and_limit_conditioning_sets():
     log = []
     knowledge = gml.Knowledge(tiers=(("d",), ("c",), ("a", "b")))
     result = learn(chain(), knowledge=knowledge, log=log.append)
-    assert [e.type for e in result.graph.edges()] == ["-->"] * 3
+    assert [e.type for e in result.graph.edges] == ["-->"] * 3
     assert result.graph.edge_type(3, 2) == result.graph.edge_type(2, 1) == "-->"
     tier = {name: k for k, group in enumerate(knowledge.tiers) for name in group}
     for record in log:

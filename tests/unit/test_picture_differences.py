@@ -10,8 +10,9 @@ import pytest
 
 from gml.errors import GraphError
 from gml.graph.comparison import compare_graphs, edge_differences
+from gml.graph.edges import EDGE_TYPES
 from gml.graph.equivalence import equivalence_class
-from gml.graph.graph import EDGE_TYPES, Graph
+from gml.graph.graph import Graph
 from gml.pictures.differences import edges_against, node_states, stroke_of
 from gml.pictures.graph_picture import GraphScene, draw_graph
 from gml.pictures.themes import LIGHT, PRINT

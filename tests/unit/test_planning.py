@@ -137,7 +137,7 @@ def test_the_watched_engine_answers_alike():
     data = gml.read(ASIA)
     watched = engine_over(data, WatchedPath("asia.csv", Watch(), "asia.csv"), threads=1)
     for learner in (gml.chow_liu, gml.pc, gml.ges, gml.exact):
-        assert list(learner(watched).graph.edges()) == list(learner(data).graph.edges())
+        assert list(learner(watched).graph.edges) == list(learner(data).graph.edges)
     fitted = [gml.fit(rows, GRAPH).cpt("lung").table for rows in (watched, data)]
     assert np.array_equal(*fitted)
 

@@ -348,8 +348,8 @@ def test_of_two_labels_the_last_is_listed():
 
 
 def test_the_graph_and_notebooks(net):
-    assert {net.graph.names[edge.source] for edge in net.graph.edges()} == {"tag"}
-    strengths = {net.graph.names[e.target]: e.attributes["coupling"] for e in net.graph.edges()}
+    assert {edge.source for edge in net.graph.edges} == {"tag"}
+    strengths = {e.target: e.attributes["coupling"] for e in net.graph.edges}
     # By hand: all weights of words, each less the mean over the labels.
     squares, cells = 0.0, 0
     for block, start in zip(net.attributes.blocks, net.attributes.starts, strict=False):

@@ -125,7 +125,7 @@ def test_an_averaged_graph_says_all_it_knows():
     assert collisions(picture) == []
     threshold = graph.learning["threshold"]
     assert f"threshold {threshold:g}" in texts(picture.svg)
-    strengths = [edge.attributes["strength"] for edge in graph.edges()]
+    strengths = [edge.attributes["strength"] for edge in graph.edges]
     assert f"{min(strengths):g}" in texts(picture.svg)
 
 
@@ -141,8 +141,7 @@ def test_of_many_edges_those_near_the_threshold_are_named():
     graph = many(300)
     svg = edge_strengths(graph, threshold=0.5).svg
     strengths = {
-        f"{graph.names[edge.source]} → {graph.names[edge.target]}": edge.attributes["strength"]
-        for edge in graph.edges()
+        f"{edge.source} → {edge.target}": edge.attributes["strength"] for edge in graph.edges
     }
     named = [text for text in texts(svg) if "→" in text]
     farthest = max(abs(strengths[name] - 0.5) for name in named)
@@ -159,10 +158,7 @@ def test_the_order_of_the_nodes_does_not_show():
     graph = many(40)
     turned = Graph.from_edges(
         graph.names[::-1],
-        [
-            (graph.names[edge.source], edge.type, graph.names[edge.target], edge.attributes)
-            for edge in graph.edges()
-        ],
+        [(edge.source, edge.type, edge.target, edge.attributes) for edge in graph.edges],
     )
     assert edge_strengths(turned).svg == edge_strengths(graph).svg
 

@@ -117,7 +117,7 @@ def test_doubtful_edges_are_those_that_gain_where_rows_count_more_or_less(doubtf
     graph, rows, share = doubtful
     edges = SingleEdges(bic, knowledge=Knowledge(), max_parents=None)
     found = edges.in_doubt(graph, rows, share).changes
-    arcs = {(graph.names[e.source], graph.names[e.target]) for e in graph.edges()}
+    arcs = {(e.source, e.target) for e in graph.edges}
     gains = {}
     for x, y in itertools.permutations("abcdefg", 2):
         if (y, x) in arcs:
@@ -146,7 +146,7 @@ def test_doubtful_edges_keep_to_what_is_known(doubtful):
     bound = SingleEdges(bic, knowledge=known, max_parents=1)
     found = bound.in_doubt(graph, rows, share).changes
     assert first not in found and Change("a", "b", False) not in found
-    has_parent = {graph.names[e.target] for e in graph.edges()}
+    has_parent = {e.target for e in graph.edges}
     assert not any(change.is_new and change.target in has_parent for change in found)
 
 
@@ -155,7 +155,7 @@ def test_changes_that_others_made_impossible_are_left_out(doubtful):
     edges = SingleEdges(bic, knowledge=Knowledge(), max_parents=2)
     doubts = edges.in_doubt(graph, rows, share)
     changed = doubts.changed(graph, Change("a", "b", False))
-    assert {(changed.names[e.source], changed.names[e.target]) for e in changed.edges()} == {
+    assert {(e.source, e.target) for e in changed.edges} == {
         ("c", "b"),
         ("d", "e"),
         ("g", "f"),
@@ -203,7 +203,7 @@ class Scripted:
         return Learned(SearchResult(graph, graph, 0.0, 0), None)
 
     def roughly(self, graph, completed):
-        arcs = frozenset(graph.names[e.source] + graph.names[e.target] for e in graph.edges())
+        arcs = frozenset(e.source + e.target for e in graph.edges)
         self.fitted.append("".join(sorted(arcs)))
         net = gml.fit(self.frame, graph, method="bayes", missing="available")
         return Fitted(net, self.scores[self.fitted[-1]], 0.0)

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gml.graph.graph import EDGE_TYPES, Graph
+from gml.graph.edges import EDGE_TYPES
+from gml.graph.graph import Graph
 from gml.pictures.text import draw_text
 from gml.printable_text import cell_width
 from tests.graphs import as_graph, random_dag

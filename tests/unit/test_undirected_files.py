@@ -126,7 +126,7 @@ def test_zeros_of_such_files_stay_impossible():
     weights = np.array([[0, math.exp(0.5), math.exp(0.5)], [math.e, 0, math.exp(2)]])
     np.testing.assert_allclose(joint_of(net), weights / weights.sum(), rtol=1e-14)
     assert (joint_of(net) == 0).tolist() == (weights == 0).tolist()
-    assert all(math.isfinite(edge.attributes["coupling"]) for edge in net.graph.edges())
+    assert all(math.isfinite(edge.attributes["coupling"]) for edge in net.graph.edges)
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_a_coding_is_written_only_if_it_is_that_of_the_terms():
     assert "coding" not in json.loads(text)["graph"]
     again = parse_model(text, "t")
     np.testing.assert_allclose(joint_of(again), joint_of(net), rtol=1e-14)
-    assert [edge.attributes for edge in again.graph.edges()] == [{"coupling": 0.0}]
+    assert [edge.attributes for edge in again.graph.edges] == [{"coupling": 0.0}]
 
 
 def test_counts_and_limits_stay_without_a_coding():
@@ -233,7 +233,7 @@ def test_the_examples_of_the_docs_are_read():
     net = parse_model(whole, "t")
     assert net.query("A", {"B": "yes"})["A"]["yes"] == 1
     assert net.potential("A").intervals.tolist() == [[0.05, 0.45], [-0.45, -0.05]]
-    assert [edge.attributes for edge in net.graph.edges()] == [{"coupling": 0.5}]
+    assert [edge.attributes for edge in net.graph.edges] == [{"coupling": 0.5}]
     assert net.potential("A", "B").counts.sum() == net.summary.rows
     assert net.summary.log_z == pytest.approx(log_partition(net), abs=5e-5)
     expected = math.exp(2.5) / (3 + math.exp(2.5))

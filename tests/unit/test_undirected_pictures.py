@@ -99,7 +99,7 @@ def test_nodes_show_their_marginals_and_posteriors(net):
 def test_a_lattice_is_drawn_without_a_crossing():
     graph = lattice_net(4, 0.2).graph
     sizes = [Size(60, 40)] * 16
-    links = [Link(edge.source, edge.target, False) for edge in graph.edges()]
+    links = [Link(*graph.pair(edge), False) for edge in graph.edges]
     assert len(links) == 24
     assert crossings(sizes, links, layered(sizes, links, names=graph.names)) == 0
 

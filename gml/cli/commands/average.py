@@ -100,7 +100,7 @@ from gml.verbs.shared.structure_names import STRUCTURES_AVERAGED
     "--probabilities",
     type=OutputFile(),
     metavar="FILE",
-    help="Write the shares of all pairs, edges or not, to this file: .csv .json .txt …",
+    help="Write strength and direction of all pairs, edges or not, to this file: .csv .json .txt …",
 )
 @safe_csv_option
 @max_seconds_option

@@ -142,7 +142,7 @@ _chain_options = keyword_options(
 @keyword_options(
     click.option(
         "--score",
-        type=click.Choice(["bic", "aic", "bdeu", "ebic", "qnml", "loglik"]),
+        type=click.Choice(["bic", "aic", "bdeu", "ebic", "qnml", "loglik"], case_sensitive=False),
         default="bic",
         show_default=True,
         help="What --structure forward raises (gml help scores).",

@@ -20,9 +20,10 @@ from gml.errors import DataError, counted
     "  gml verify *.json -q -o /dev/null || echo somebody changed a file\n"
     "  gml verify model.json --input survey.csv    # was it made from this table?\n"
     "  gml verify report.json --input survey.csv --input model.json -f json\n"
+    "  gml verify counts/*.parquet -q              # are the shards whole?\n"
     "\n\b\n"
     "Exit codes: 0 all as written, 1 a file was changed or made from other inputs,\n"
-    "3 a file cannot be read, is not JSON or has no hash, whatever the others are.",
+    "3 a file is unreadable or has no hash, whatever the others are.",
 )
 @click.argument("paths", metavar="FILE...", nargs=-1, required=True)
 @click.option(
@@ -35,11 +36,12 @@ from gml.errors import DataError, counted
 @report_output
 @common_options
 def command(paths: tuple[str, ...], inputs: tuple[str, ...], out: ReportOutput) -> int:
-    """Rehash JSON files of gml: graphs, models, reports (SARIF too), schemas and baselines.
+    """Rehash files of gml: graphs, models, reports (SARIF too), schemas, baselines and counts.
 
-    The verdict on a file is ok, changed (a value is not what was written; layout and the order of
-    keys do not matter), other inputs (one of --input is not among those recorded), no hash, or
-    unreadable, with the reason. `inputs` names what was recorded: data, graph, levels and so on.
+    The verdict on a file is ok, changed (a value is not what was written, or a count file is
+    damaged; layout, the order of keys and the compression of Parquet do not matter), other inputs
+    (one of --input is not among those recorded), no hash, or unreadable, with the reason. `inputs`
+    names what was recorded: data, graph, levels and so on; of a count file, what was counted.
     """
     from gml.verbs.verify import verify
 

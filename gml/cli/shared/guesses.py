@@ -10,167 +10,9 @@ import click
 from gml.errors import UsageError, nearest_name, quote, unknown_name
 from gml.formats.suffixes import PICTURE_SUFFIXES, PICTURES
 from gml.path_kinds import is_there
+from gml.synonyms import COMMANDS_MEANT, OPTIONS_MEANT
 from gml.verbs.shared.swapped import SwappedArguments
 
-_FIT = "gml fit-params DATA GRAPH -o model.json"
-_FIELD = "gml mrf DATA, or gml mrf DATA GRAPH"
-_CONDITIONAL = "gml crf DATA --target COLUMN"
-_LEARN = "gml ges DATA (or pc, hc, exact, chowliu)"
-_PREDICT = "gml query MODEL --predict COLUMN --batch ROWS.csv"
-_DRAW = "gml draw GRAPH -o graph.svg (a model too; or gml pc DATA -o graph.svg)"
-
-COMMANDS_MEANT = {
-    "fit": _FIT,
-    "estimate": _FIT,
-    "parameters": _FIT,
-    "params": _FIT,
-    "cpt": _FIT,
-    "cpts": _FIT,
-    "em": "gml fit-params DATA GRAPH --missing em",
-    "lca": "gml fit-params DATA GRAPH --hidden Class=3",
-    "latent": "gml fit-params DATA GRAPH --hidden Class=3",
-    "predict": _PREDICT,
-    "classify": _PREDICT,
-    "plot": _DRAW,
-    "show": _DRAW,
-    "render": _DRAW,
-    "view": _DRAW,
-    "visualize": _DRAW,
-    "visualise": _DRAW,
-    "picture": _DRAW,
-    "learn": _LEARN,
-    "train": _LEARN,
-    "structure": _LEARN,
-    "discover": _LEARN,
-    "search": _LEARN,
-    "graph": _LEARN,
-    **dict.fromkeys(
-        ("ising", "isingfit", "markov", "mrfs", "undirected", "loglin", "loglinear", "ipf"), _FIELD
-    ),
-    **dict.fromkeys(
-        ("crfs", "crfsuite", "conditional", "logistic", "logit", "multinom"), _CONDITIONAL
-    ),
-    "infer": "gml query MODEL --target A --evidence B=x",
-    "inference": "gml query MODEL --target A --evidence B=x",
-    "ask": "gml query MODEL --target A --evidence B=x",
-    "posterior": "gml query MODEL --target A --evidence B=x",
-    "do": "gml query MODEL --target A --do B=x",
-    "validate": "gml check DATA MODEL",
-    "drift": "gml check DATA MODEL",
-    "monitor": "gml check DATA MODEL",
-    "gate": "gml check DATA MODEL",
-    "describe": "gml profile DATA",
-    "summary": "gml profile DATA",
-    "summarize": "gml profile DATA",
-    "info": "gml profile DATA",
-    "schema": "gml profile DATA -o schema.json",
-    "head": "gml profile DATA",
-    "stats": "gml profile DATA",
-    "test": "gml indtest DATA X Y --given A,B",
-    "citest": "gml indtest DATA X Y --given A,B",
-    "independence": "gml indtest DATA X Y --given A,B",
-    "correlation": "gml indtest DATA --all-pairs",
-    "tree": "gml chowliu DATA",
-    "chow-liu": "gml chowliu DATA",
-    "tan": "gml chowliu DATA --class COLUMN",
-    "bootstrap": "gml average DATA --by hc, or gml pc DATA --bootstrap 100",
-    "stability": "gml average DATA --by hc, or gml pc DATA --bootstrap 100",
-    "strength": "gml average DATA --by hc, or gml pc DATA --bootstrap 100",
-    "simulate": "gml sample MODEL -n 1000",
-    "generate": "gml sample MODEL -n 1000",
-    "draws": "gml sample MODEL -n 1000",
-    "diff": "gml compare GRAPH GRAPH",
-    "shd": "gml compare GRAPH GRAPH",
-    "distance": "gml compare GRAPH GRAPH",
-    "evaluate": "gml score DATA GRAPH --folds 10, or gml compare TRUTH GRAPH",
-    "eval": "gml score DATA GRAPH --folds 10, or gml compare TRUTH GRAPH",
-    "cv": "gml score DATA GRAPH --folds 10",
-    "cross-validate": "gml score DATA GRAPH --folds 10",
-    "bic": "gml score DATA GRAPH --score bic",
-    "bdeu": "gml score DATA GRAPH --score bdeu",
-    "export": "gml convert IN OUT",
-    "import": "gml convert IN OUT",
-    "why": "gml explain LOG A B, with the log of gml pc --test-log",
-    "hillclimb": "gml hc DATA",
-    "hill-climb": "gml hc DATA",
-    "tabu": "gml hc DATA --tabu 15",
-    "mmhc": "gml hc DATA",
-    "k2": "gml imap DATA --order A,B,C --score k2",
-    "fges": "gml ges DATA",
-    "mcmc": "gml average DATA --by order-mcmc",
-    "hash": "gml verify FILE",
-    "version": "gml --version",
-    "man": "gml help",
-    "complete": "gml completion bash|zsh|fish",
-}
-"""What there is instead of a command that is not."""
-
-_OPTIONS_MEANT: Mapping[str, tuple[str, ...]] = {
-    "--delimiter": ("--sep", "--separator", "--delim", "--field-separator"),
-    "--format": ("--output-format", "--out-format", "--fmt", "--type", "--to"),
-    "--output": ("--out", "--outfile", "--output-file", "--save", "--save-to", "--dest"),
-    "--columns": (
-        *("--cols", "--col", "--column", "--variables", "--vars", "--nodes", "--features"),
-        *("--select", "--usecols", "--use", "--include", "--fields"),
-    ),
-    "--exclude": ("--drop", "--ignore", "--without", "--skip", "--omit", "--leave-out"),
-    "--alpha": ("--significance", "--p-value", "--pvalue", "--level", "--sig", "--threshold"),
-    "--threads": ("--jobs", "--n-jobs", "--cores", "--workers", "--cpus", "--parallel", "-j"),
-    "--max-seconds": ("--timeout", "--time-limit", "--max-time", "--time"),
-    "--max-memory": ("--memory", "--mem", "--ram"),
-    "--engine stream": ("--stream", "--streaming", "--out-of-core", "--chunksize", "--low-memory"),
-    "--spool": ("--tmp-dir", "--temp-dir", "--tmpdir", "--cache-dir"),
-    "--na": ("--nan", "--na-values", "--missing-values", "--null", "--missing-token"),
-    "--missing drop": ("--dropna", "--drop-na", "--drop-missing", "--complete-cases"),
-    "--missing em": ("--em", "--incomplete"),
-    "--hidden": ("--latent", "--latents", "--hidden-nodes", "--unobserved", "--nclass"),
-    "--em-restarts": ("--n-init", "--nrep", "--starts", "--em-starts"),
-    "--em-steps": ("--max-iter", "--maxiter", "--iterations", "--em-iterations"),
-    "--seed": ("--random-state", "--random-seed", "--rng"),
-    "--given": ("--cond", "--conditioning", "--conditional", "--conditioned-on", "--z", "--by"),
-    "--require": ("--whitelist", "--required", "--allow", "--must", "--fixed-edges"),
-    "--forbid": ("--blacklist", "--forbidden", "--disallow", "--exclude-edges"),
-    "--tiers": ("--tier", "--temporal-order", "--layers"),
-    "--knowledge": ("--prior-knowledge", "--background", "--constraints", "--bk"),
-    "--bootstrap": ("--boot", "--replicates", "--resamples", "--reps"),
-    "--weights": ("--weight", "--sample-weight", "--freq", "--counts", "--weight-column"),
-    "--ess": ("--iss", "--equivalent-sample-size", "--imaginary-sample-size"),
-    "--score": ("--metric", "--criterion", "--scoring", "--scores", "--score-type"),
-    "--test": ("--ci-test", "--citest", "--indep-test", "--ci", "--independence-test"),
-    "--bins": ("--nbins", "--n-bins", "--buckets", "--quantiles", "--num-bins"),
-    "--discretize": ("--discretise", "--binning", "--discretization"),
-    "--evidence": ("--observe", "--observed", "--given", "--where", "--condition", "-e"),
-    "--do": ("--intervene", "--intervention", "--set"),
-    "--target": ("--query", "--variable", "--node", "--var", "--of"),
-    "--predict": ("--target", "--label", "--class", "--response", "--y"),
-    "--class": ("--target", "--label", "--response", "--class-column", "--tan", "--y"),
-    "--folds": ("--cv", "--kfold", "--k-fold", "--cross-validate", "--n-folds"),
-    "--max-parents": ("--maxp", "--max-indegree", "--max-in-degree", "--indegree"),
-    "--max-cond": ("--depth", "--max-depth", "--max-cond-size", "--max-k", "--max-sx"),
-    "--max-levels": ("--max-categories", "--cardinality"),
-    "--levels": ("--schema", "--dtypes", "--types"),
-    "--numeric": ("--continuous", "--numbers", "--float"),
-    "--quiet": ("--silent", "--no-warnings", "--no-progress", "-s"),
-    "--verbose": ("--log", "--info", "--progress"),
-    "--batch": ("--rows", "--data", "--input", "--file", "--csv"),
-    "--permutations": ("--n-permutations", "--perms", "--resamples"),
-    "--adjust": ("--correction", "--p-adjust", "--multiple-testing", "--fdr"),
-    "--all-pairs": ("--all", "--pairs", "--pairwise"),
-    "--order": ("--ordering", "--node-order"),
-    "--min-effect": ("--effect", "--effect-size", "--tolerance"),
-    "--config": ("--settings", "--configuration", "--toml"),
-    "-n": ("--n", "--size", "--samples", "--num", "--count", "--nrows", "--rows"),
-    "--encoding": ("--charset",),
-    "--restarts": ("--restart", "--random-restarts"),
-    "--prior": ("--smoothing", "--laplace", "--pseudocounts"),
-    "--method bayes": ("--bayesian", "--bayes"),
-    "--around": ("--focus", "--near", "--center", "--centre", "--neighbours", "--neighbors"),
-    "--against": ("--compare", "--reference", "--truth", "--diff"),
-    "--theme dark": ("--dark",),
-    "--theme": ("--style", "--colors", "--colours"),
-    "--layout": ("--engine", "--prog"),
-    "--scale": ("--dpi", "--zoom", "--resolution"),
-}
 # By the word that the usage line has for it.
 _ARGUMENTS_MEANT = {
     "DATA": ("--data", "--input", "--file", "--csv", "--in", "-i"),
@@ -207,7 +49,7 @@ def unknown_option(ctx: click.Context, name: str, args: list[str]) -> str:
     intro = f"there is no option {name}"
     if "-" + name in options:
         return f"{intro}; long options have two dashes: -{name}"
-    for meant, words in _OPTIONS_MEANT.items():
+    for meant, words in OPTIONS_MEANT.items():
         if name.lower() in words and meant.partition(" ")[0] in options:
             return f"{intro}; use {_both_names(command, meant)}"
     for parameter in command.params:

@@ -10,6 +10,7 @@ import click
 
 from gml.cli.shared.run import plan_output
 from gml.errors import UsageError
+from gml.parameters import canonical
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -38,7 +39,8 @@ class NameList(click.ParamType[tuple[str, ...]]):
         self.choices = tuple(choices)
 
     def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, ...]:
-        return value if isinstance(value, tuple) else parse_list(value)
+        names = value if isinstance(value, tuple) else parse_list(value)
+        return tuple(canonical(name, self.choices) for name in names)
 
 
 class OutputFormat(click.Choice[str]):

@@ -21,7 +21,7 @@ from gml.cli.shared.keyword_options import keyword_options
 from gml.cli.shared.option_groups import SCORE
 from gml.cli.shared.parameter_types import NameList
 from gml.errors import UsageError
-from gml.parameters import LABELS, NUMBERS, Entry, options_of, owners_of
+from gml.parameters import LABELS, NUMBERS, Entry, canonical, options_of, owners_of
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -100,7 +100,10 @@ def score_instead_options(*, shared: Mapping[str, Entry]) -> Callable[[Function]
     own = [option for name, option in options_of(SCORES).items() if not owners_of(shared, name)]
     return keyword_options(
         click.option(
-            "--score", metavar="NAME", help=f"Score instead of testing: {_known_scores()}."
+            "--score",
+            metavar="NAME",
+            callback=lambda ctx, parameter, name: canonical(name, SCORES),
+            help=f"Score instead of testing: {_known_scores()}.",
         ),
         *(click_option(option, SCORES) for option in own),
         click_option(EDGE_PENALTY),

@@ -36,7 +36,7 @@ def test_options(
     options = [
         click.option(
             "--test",
-            type=click.Choice(list(TESTS)),
+            type=click.Choice(list(TESTS), case_sensitive=False),
             default=default,
             show_default=True,
             help=f"Test to use. {known}.",

@@ -148,14 +148,12 @@ def path_in_words(summary: FieldSummary | ChainSummary, judged_by: str = "log lo
 
 
 def _edges(net: ConditionalField) -> list[str]:
-    names = net.graph.names
     edges = sorted(
-        net.graph.edges(),
-        key=lambda e: (-abs(e.attributes[COUPLING]), names[e.source], names[e.target]),
+        net.graph.edges, key=lambda e: (-abs(e.attributes[COUPLING]), e.source, e.target)
     )
     lines = [
         [
-            f"{visible(names[edge.source])} --- {visible(names[edge.target])}",
+            f"{visible(edge.source)} --- {visible(edge.target)}",
             _number(edge.attributes[COUPLING]),
         ]
         for edge in edges

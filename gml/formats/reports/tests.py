@@ -13,14 +13,9 @@ def numbers_of(result: CIResult) -> dict[str, Any]:
     return {
         "statistic": finite(result.statistic),
         "df": _whole(result.df),
-        "p_value": probability(result.log_p),
+        "p_value": result.p_value,
         "log10_p": log10(result.log_p),
     }
-
-
-def probability(log_p: float | None) -> float | None:
-    """p to the 15 digits that its logarithm holds, so that 1/200 is 0.005."""
-    return None if log_p is None else float(f"{math.exp(log_p):.15g}")
 
 
 def log10(log_p: float | None) -> float | None:

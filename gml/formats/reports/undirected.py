@@ -171,27 +171,20 @@ def _normaliser(summary: FitSummary) -> list[str]:
 
 def _edges(net: MarkovNet, walls: Walls) -> list[str]:
     """The edges by their coupling, and what they exclude, which no finite number can say."""
-    names = net.graph.names
     edges = sorted(
-        net.graph.edges(),
-        key=lambda edge: (
-            -abs(edge.attributes[COUPLING]),
-            names[edge.source],
-            names[edge.target],
-        ),
+        net.graph.edges,
+        key=lambda edge: (-abs(edge.attributes[COUPLING]), edge.source, edge.target),
     )
     joined = {end for edge in edges for end in (edge.source, edge.target)}
     lines = [
         [
-            f"{visible(names[edge.source])} --- {visible(names[edge.target])}",
+            f"{visible(edge.source)} --- {visible(edge.target)}",
             number(edge.attributes[COUPLING]),
-            *_and_excluded(
-                walls.n_excluded(net.variables[edge.source], net.variables[edge.target])
-            ),
+            *_and_excluded(walls.n_excluded(*(net.variables[k] for k in net.graph.pair(edge)))),
         ]
         for edge in edges
     ]
-    alone = [f"{INDENT}{visible(n)}  (no edges)" for k, n in enumerate(names) if k not in joined]
+    alone = [f"{INDENT}{visible(n)}  (no edges)" for n in net.names if n not in joined]
     title = ["edges, strongest first"] if lines else []
     return [*title, *aligned(lines, right={1}, indent=INDENT), *alone]
 

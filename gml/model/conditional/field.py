@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 
+from gml.calls import public
 from gml.data.dataset import Variable
 from gml.errors import (
     GraphError,
@@ -38,6 +39,7 @@ from gml.model.markovnet import COUPLING, MarkovNet
 from gml.model.training import Training
 from gml.model.undirected.from_tables import LogTable, markov_of_tables
 from gml.model.undirected.potential import Potential
+from gml.synonyms import AnswersSynonyms
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +50,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ConditionalField:
+class ConditionalField(AnswersSynonyms):
     """Targets, inputs, and tables of weights: (target,), (target, input) and (target, target).
 
     Weights are one-hot, one for each cell, as they were penalised; `gauged` has them in the
@@ -251,6 +253,7 @@ class ConditionalField:
             ],
         )
 
+    @public
     def query(
         self,
         target: str | Sequence[str] | None = None,
@@ -263,18 +266,21 @@ class ConditionalField:
 
         return query_field(self, target, evidence, each=each)
 
+    @public
     def mpe(self, evidence: Mapping[str, Any] | None = None) -> Answer:
         """Return the most probable values of all unobserved targets together."""
         from gml.model.conditional.questions import best_of_field
 
         return best_of_field(self, None, evidence)
 
+    @public
     def map(self, target: str | Sequence[str], evidence: Mapping[str, Any] | None = None) -> Answer:
         """Return the most probable values of some targets, with the others summed out."""
         from gml.model.conditional.questions import best_of_field
 
         return best_of_field(self, target, evidence)
 
+    @public
     def predict(
         self,
         data: str | os.PathLike[str] | Dataset | pd.DataFrame,
@@ -307,6 +313,7 @@ class ConditionalField:
             answers_about_data(asked, data, missing=missing, ignore_unknown=ignore_unknown),
         )
 
+    @public
     def decode(
         self,
         data: str | os.PathLike[str] | Dataset | pd.DataFrame,

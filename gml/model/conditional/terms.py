@@ -106,8 +106,8 @@ class FieldTerms:
         known = {variable.name: variable for variable in variables}
         ours = set(targets)
         scopes = []
-        for edge in graph.edges():
-            a, b = graph.names[edge.source], graph.names[edge.target]
+        for edge in graph.edges:
+            a, b = edge.source, edge.target
             if a in ours or b in ours:
                 scopes.append((a, b))
         read = {name for scope in scopes for name in scope} - ours

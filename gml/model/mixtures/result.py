@@ -9,13 +9,14 @@ from gml.graph.graph import Graph
 from gml.model.bayesnet import BayesNet
 from gml.model.mixtures.fitting import MixtureFit
 from gml.model.mixtures.profiles import ClassProfiles, class_profiles
+from gml.synonyms import AnswersSynonyms
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 @dataclass(frozen=True, repr=False)
-class MixtureResult:
+class MixtureResult(AnswersSynonyms):
     """The model, whose last node is the class, and the mixtures that were fitted.
 
     `chosen` is the one among `fits` that `criterion` is highest for; `complete` is False where time

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from gml.calls import public
 from gml.data.dataset import Variable
 from gml.errors import CannotAnswer, counted, listing
 from gml.graph.graph import Graph
@@ -29,6 +30,7 @@ from gml.model.markovnet import COUPLING
 from gml.model.sequences.attributes import Attributes
 from gml.model.sequences.feature_table import FeatureTable
 from gml.model.sequences.summary import ChainSummary
+from gml.synonyms import AnswersSynonyms
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,7 +43,7 @@ Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ChainField:
+class ChainField(AnswersSynonyms):
     """A model of the labels of sequences; `features` has a weight for each in `weights`.
 
     Examples
@@ -187,6 +189,7 @@ class ChainField:
         """The weight of each label after each: first × second, 0 where there is no feature."""
         return self.features.transition_matrix(self.weights[len(self.features.states) :])
 
+    @public
     def predict(
         self,
         data: str | os.PathLike[str] | Dataset | pd.DataFrame,
@@ -205,6 +208,7 @@ class ChainField:
             asked.about(data, missing=missing, ignore_unknown=ignore_unknown, reading=reading),
         )
 
+    @public
     def decode(
         self,
         data: str | os.PathLike[str] | Dataset | pd.DataFrame,

@@ -69,7 +69,7 @@ def directed_model(net: MarkovNet, *, max_memory: int | None = None) -> BayesNet
     lost = 0
     cpds = []
     for variable in net.variables:
-        names = [dag.names[j] for j in dag.parents(dag.index(variable.name))]
+        names = dag.parents(variable.name)
         parents = tuple(net.variables[net.index(name)] for name in names)
         joint = margins.of([*names, variable.name]).reshape(-1, len(variable.levels or ()))
         # A row that cannot occur says nothing.
@@ -104,12 +104,10 @@ def _given(
 
 def _warn_of_ties(net: MarkovNet, graph: Graph) -> None:
     """Say which nodes only impossible cells join, so that the DAG has an arrow more."""
-    ends = ((graph.names[edge.source], graph.names[edge.target]) for edge in graph.edges())
-    known = net.graph
     more = [
-        f"{quote(a)} and {quote(b)}"
-        for a, b in ends
-        if not known.adjacent(known.index(a), known.index(b))
+        f"{quote(edge.source)} and {quote(edge.target)}"
+        for edge in graph.edges
+        if not net.graph.adjacent(edge.source, edge.target)
     ]
     if more:
         shown = ", ".join(more[:_MOST_NAMED]) + (", …" if len(more) > _MOST_NAMED else "")

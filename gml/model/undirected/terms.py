@@ -72,7 +72,7 @@ class Terms:
         require_one_of("factors", factors, FACTORS)
         names = graph.names
         if factors == "pairs":
-            edges = [(names[edge.source], names[edge.target]) for edge in graph.edges()]
+            edges = [(edge.source, edge.target) for edge in graph.edges]
             return cls.of(variables, edges)
         return cls.of(variables, [[names[j] for j in c] for c in maximal_cliques(graph)])
 

@@ -40,8 +40,7 @@ def _figures(summary: FitSummary) -> Markup:
 
 def _couplings(net: MarkovNet) -> list[Markup]:
     found = [
-        (*sorted([net.names[edge.source], net.names[edge.target]]), edge.attributes[COUPLING])
-        for edge in net.graph.edges()
+        (*sorted([edge.source, edge.target]), edge.attributes[COUPLING]) for edge in net.graph.edges
     ]
     if not found:
         return []

@@ -15,7 +15,7 @@ from gml.data.dataset import Variable
 from gml.errors import CannotAnswer, counted
 from gml.formats.json_document import encode
 from gml.graph.edge_numbers import Directions
-from gml.graph.graph import Edge
+from gml.graph.edges import Edge
 from gml.graph.open_arrows import open_arrows
 from gml.model.markovnet import COUPLING, MarkovNet
 from gml.model.network import CPT, Cpd
@@ -96,9 +96,9 @@ def _pairs_of_edges(content: ReportContent) -> list[ExplainedPair]:
     """The pairs that an edge of the picture can show; all others are in the table of the page."""
     if content.tests is None:
         return []
-    names, graph = content.net.names, content.net.graph
+    graph = content.net.graph
     found = content.tests.by_pair
-    ends = (frozenset((names[edge.source], names[edge.target])) for edge in graph.edges())
+    ends = (frozenset((edge.source, edge.target)) for edge in graph.edges)
     return [found[pair] for pair in ends if pair in found]
 
 
@@ -159,9 +159,12 @@ def _line(line: LinearGaussian) -> dict[str, Any]:
 
 def _graph(content: ReportContent) -> dict[str, Any]:
     graph = content.net.graph
-    edges = list(graph.edges())
+    edges = graph.edges
     sizes = [_size(variable) for variable in content.net.variables]
-    links = [Link(edge.source, edge.target, edge.type == "-->") for edge in edges]
+    links = [
+        Link(graph.index(edge.source), graph.index(edge.target), edge.type == "-->")
+        for edge in edges
+    ]
     undrawn = None
     try:
         found = layered(sizes, links, names=graph.names)
@@ -207,14 +210,13 @@ def _boxes(names: Sequence[str], sizes: Sequence[Size], found: Layout) -> list[d
 def _edges(
     content: ReportContent, edges: Sequence[Edge], routes: Sequence[Route]
 ) -> list[dict[str, Any]]:
-    names = content.net.names
     left_open = set(open_arrows(content.net.graph))
     averaged = content.strengths
     places = {frozenset((p.x, p.y)): k for k, p in enumerate(_pairs_of_edges(content))}
     coefficients, ranges = _coefficients(content), _ranges_of_coefficients(content)
     found = []
     for edge, route in zip(edges, routes, strict=True):
-        source, target = names[edge.source], names[edge.target]
+        source, target = edge.source, edge.target
         strength = None if averaged is None else averaged.by_pair.get(frozenset((source, target)))
         found.append(
             {

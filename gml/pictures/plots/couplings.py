@@ -23,10 +23,11 @@ def coupling_map(graph: Graph, quantity: str = "coupling", *, theme: Theme = LIG
     'Coupling between 3 variables'
     """
     found = np.full((len(graph.names), len(graph.names)), np.nan)
-    for edge in graph.edges():
+    for edge in graph.edges:
         value = number_in(edge.attributes, quantity)
         if value is not None:
-            found[edge.source, edge.target] = found[edge.target, edge.source] = value
+            i, j = graph.pair(edge)
+            found[i, j] = found[j, i] = value
     has_negative = bool((found < 0).any())
     words = quantity.replace("_", " ")
     return heat_map(graph.names, found, quantity=words, theme=theme, signed=has_negative)

@@ -162,11 +162,11 @@ def strength_matrix(graph: Graph) -> NDArray[np.float64]:
     [0.9, nan, 0.6]
     """
     found = np.full((len(graph.names), len(graph.names)), np.nan)
-    for edge in graph.edges():
-        ends = graph.names[edge.source], graph.names[edge.target]
-        value = share_of(edge.attributes, "strength", ends)
+    for edge in graph.edges:
+        value = share_of(edge.attributes, "strength", (edge.source, edge.target))
         if value is not None:
-            found[edge.source, edge.target] = found[edge.target, edge.source] = value
+            i, j = graph.pair(edge)
+            found[i, j] = found[j, i] = value
     if np.isnan(found).all():
         raise GraphError("no edge of the graph has a strength; average graphs to get some")
     return found

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gml.graph.graph import Graph, Mark
+from gml.graph.edges import Mark
+from gml.graph.graph import Graph
 from gml.pictures.text.canvas import Canvas
 from gml.pictures.text.characters import DOWN, UP, Characters
 from gml.pictures.text.columns import Box, place_in_columns

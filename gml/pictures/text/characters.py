@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gml.graph.graph import Mark
+from gml.graph.edges import Mark
 
 UP, DOWN, LEFT, RIGHT = 1, 2, 4, 8
 

@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from gml.graph.graph import Graph, Mark
+from gml.graph.edges import Mark
+from gml.graph.graph import Graph
 
 Neighbours = list[list[int]]
 _SWEEPS = 12
@@ -49,9 +50,9 @@ class Layers:
 def neighbours_of(graph: Graph) -> Neighbours:
     """The nodes that each node has an edge with, by name."""
     around: Neighbours = [[] for _ in graph.names]
-    for edge in graph.edges():
-        around[edge.source].append(edge.target)
-        around[edge.target].append(edge.source)
+    for i, j in map(graph.pair, graph.edges):
+        around[i].append(j)
+        around[j].append(i)
     return [sorted(others, key=graph.names.__getitem__) for others in around]
 
 

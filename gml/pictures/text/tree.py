@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from gml.graph.graph import Graph, Mark
+from gml.graph.edges import Mark
+from gml.graph.graph import Graph
 from gml.pictures.text.characters import DOWN, LEFT, RIGHT, UP, Characters
 from gml.pictures.text.layers import Neighbours, components, neighbours_of, ranks_of
 from gml.printable_text import cell_width

@@ -89,7 +89,7 @@ class CheckRun:
         schema = declared.schema_beside(schema_of(reading.get("levels") or {}))
         policy = {name: said for name, said in declared.dialect.items() if name == "missing"}
         if "missing" in schema.dialect or reading.get("missing") is None:
-            # What a schema says stands there as a keyword, too (`answers_misspelling`).
+            # What a schema says stands there as a keyword, too (`front_door`).
             reading = {**reading, "missing": None}
         schema = replace(schema, dialect=first_said([policy, schema.dialect]))
         reading = {**reading, "levels": schema}

@@ -44,7 +44,7 @@ def with_policy(reading: _Keywords, dialect: Dialect, policies: Collection[str])
     if said is None or said.value not in policies:
         return reading
     schema = schema_of(reading.get("levels") or {})
-    # What stands there is a keyword already (`answers_misspelling`).
+    # What stands there is a keyword already (`front_door`).
     in_schema = schema.dialect.get("missing")
     if in_schema is None and (asked := reading.get("missing")) is not None:
         tell_of_difference("missing", asked, said)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gml.errors import UsageError, parameter, unknown_name
 from gml.graph.edge_numbers import number_in
-from gml.graph.graph import Edge, Graph
+from gml.graph.graph import Graph
 from gml.pictures.graph_picture import weight_of
 from gml.verbs.shared.graph_input import GivenGraph
 
@@ -55,10 +55,6 @@ def _numbers_of(graph: Graph) -> list[str]:
     return list(dict.fromkeys(numeric))
 
 
-def _pair(edge: Edge) -> tuple[int, int]:
-    return min(edge.source, edge.target), max(edge.source, edge.target)
-
-
 def _with_attribute(graph: Graph, name: str, values: Mapping[tuple[int, int], float]) -> Graph:
     """The graph, with the values of pairs of positions under a name, where they are known."""
     added = {
@@ -90,9 +86,9 @@ def _with_implied_information(graph: Graph, net: AskedModel) -> Graph:
     from gml.model.query import query
 
     values = {}
-    for edge in graph.edges():
-        first, second = sorted([graph.names[edge.source], graph.names[edge.target]])
-        values[_pair(edge)] = information_in(query(net, [first, second]))
+    for edge in graph.edges:
+        first, second = sorted([edge.source, edge.target])
+        values[graph.pair(edge)] = information_in(query(net, [first, second]))
     return _with_attribute(graph, "mi", values)
 
 
@@ -102,8 +98,7 @@ def _with_information(graph: Graph, counter: Counter) -> Graph:
 
     found = mutual_information(counter)
     at = {variable.name: k for k, variable in enumerate(counter.variables)}
-    rank = [at[name] for name in graph.names]
     values = {
-        _pair(edge): float(found[rank[edge.source], rank[edge.target]]) for edge in graph.edges()
+        graph.pair(edge): float(found[at[edge.source], at[edge.target]]) for edge in graph.edges
     }
     return _with_attribute(graph, "mi", values)

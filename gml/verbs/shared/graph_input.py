@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 
 from gml.data.columns import Choice
 from gml.data.dialect import Dialect, Said, parse_dialect
@@ -174,7 +174,7 @@ class GivenGraph:
 
 def _into_labels(dag: Graph, numbers: Collection[str]) -> list[str]:
     """The arrows of a DAG from numbers to labels, in order."""
-    ends = [(dag.names[edge.source], dag.names[edge.target]) for edge in dag.edges()]
+    ends = [(edge.source, edge.target) for edge in dag.edges]
     return [
         f"{source} -> {target}"
         for source, target in ends
@@ -198,6 +198,9 @@ def _numbers_before_labels(
 
 GraphLike = Graph | HasGraph | GivenGraph | str | os.PathLike[str]
 """What stands for a graph."""
+
+GraphsLike = GraphLike | Sequence[GraphLike] | Mapping[str, GraphLike]
+"""What stands for one or more of them; a dictionary gives them names."""
 
 
 def given_graph(
@@ -234,6 +237,20 @@ def given_graph(
         "a graph must be a Graph, a path, a model or the result of a learner, not "
         f"{type(graph).__name__}"
     )
+
+
+def named_graphs(graphs: object) -> list[GraphLike]:
+    """Return graphs one by one; those of a dictionary go by its names, whatever they are.
+
+    Examples
+    --------
+    >>> [one.name for one in named_graphs({"mine": "sample_data/asia.dot"})]
+    ['mine']
+    """
+    if not isinstance(graphs, Mapping):
+        return [*graphs] if isinstance(graphs, list | tuple) else [cast("GraphLike", graphs)]
+    given = {str(name): given_graph(graph, str(name)) for name, graph in graphs.items()}
+    return [replace(graph, name=name) for name, graph in given.items()]
 
 
 def no_joint_model(name: str) -> GraphError:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
+from typing import Any
 
 from gml.data.options import reading_options
 from gml.errors import GmlError
@@ -38,6 +40,23 @@ def column_names(
             return _columns(path, delimiter, encoding)
     except GmlError:
         return []
+
+
+def columns_in(data: Any) -> list[str]:
+    """Return the columns of whatever a verb takes as data, for a message; none if there are none.
+
+    Examples
+    --------
+    >>> import gml
+    >>> columns_in(gml.read("sample_data/asia.csv", columns=["smoke", "lung"]))
+    ['smoke', 'lung']
+    """
+    if isinstance(data, str | os.PathLike):
+        return column_names(str(os.fspath(data)))
+    variables = getattr(data, "variables", None)
+    if variables is not None:
+        return [variable.name for variable in variables]
+    return [str(name) for name in getattr(data, "columns", ())]
 
 
 def _columns(path: str, delimiter: str | None, encoding: str | None) -> list[str]:

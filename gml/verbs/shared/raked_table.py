@@ -125,7 +125,7 @@ def raked(
     incomplete = _incomplete(table)
     dropped = options.missing == "drop"
     before = _before(rows, options, where, incomplete if dropped else None)
-    declared = {*options.levels.levels, *options.levels.intervals}
+    declared = {name for name in names if options.declares_missing(name)}
     table = apply_missing_policy(
         table,
         options.missing,

@@ -13,11 +13,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
+from gml.calls import parameters_of
 from gml.counts.counter import Counter
 from gml.data.options import names_of
 from gml.graph.graph import Graph
 from gml.graph.provenance import Provenance
-from gml.verbs.shared.keywords import parameters_of
 from gml.verbs.shared.unrecorded import UNRECORDED
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar
 
@@ -86,6 +86,7 @@ def _swapped(data: Any, graphs: Any) -> SwappedArguments | None:
 
 def _paths(given: Any) -> Iterator[str]:
     """The paths among what was given, in lists or not."""
+    given = list(given.values()) if isinstance(given, Mapping) else given
     for item in given if isinstance(given, list | tuple) else [given]:
         if isinstance(item, list | tuple):
             yield from _paths(item)

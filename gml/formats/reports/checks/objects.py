@@ -11,7 +11,7 @@ from gml.errors import encodable, place
 from gml.formats.content_hash import NO_INPUTS, Hashes
 from gml.formats.json_document import SCHEMA, document_text
 from gml.formats.reports.checks.wording import Reported, verdict
-from gml.formats.reports.tests import log10, probability
+from gml.formats.reports.tests import log10
 from gml.gate.check import Check, UnlikelyRow
 from gml.gate.culprits import Culprit
 from gml.gate.deliveries import CheckReports
@@ -115,11 +115,11 @@ def number_object(check: Check) -> dict[str, Any]:
         "test": check.test,
         "statistic": check.statistic,
         "df": _whole(check.df),
-        "p_value": probability(check.log_p),
+        "p_value": check.p_value,
         "log10_p": log10(check.log_p),
-        "p_adjusted": probability(check.log_p_adjusted),
+        "p_adjusted": check.p_adjusted,
         "log10_p_adjusted": log10(check.log_p_adjusted),
-        "q_value": probability(check.log_q),
+        "q_value": check.q_value,
         "effect": check.effect,
         "effect_unit": check.effect_unit,
         "old": dict(check.old),

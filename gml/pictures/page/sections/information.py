@@ -85,7 +85,7 @@ def _strongest(content: ReportContent, found: Information) -> Markup:
     graph = content.net.graph
     rows = []
     for i, j in pairs[:_MOST_PAIRS]:
-        joined = graph.adjacent(graph.index(names[i]), graph.index(names[j]))
+        joined = graph.adjacent(names[i], names[j])
         rows.append(
             [
                 label(" – ".join(sorted((names[i], names[j])))),

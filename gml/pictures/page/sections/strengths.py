@@ -50,7 +50,7 @@ def _table(content: ReportContent, found: Strengths) -> Markup:
     graph = content.net.graph
     rows = []
     for edge in found.edges:
-        there = graph.adjacent(graph.index(edge.source), graph.index(edge.target))
+        there = graph.adjacent(edge.source, edge.target)
         shares = (None,) * 3 if edge.directions is None else edge.directions
         rows.append(
             [

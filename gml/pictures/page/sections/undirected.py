@@ -58,10 +58,9 @@ def fit_section(net: MarkovNet) -> Section:
 
 def couplings_section(net: MarkovNet) -> Section:
     """Return how strongly each edge ties its ends, the strongest first, with a heat map."""
-    title, names = "Couplings", net.graph.names
+    title = "Couplings"
     found = [
-        (*sorted([names[edge.source], names[edge.target]]), edge.attributes[COUPLING])
-        for edge in net.graph.edges()
+        (*sorted([edge.source, edge.target]), edge.attributes[COUPLING]) for edge in net.graph.edges
     ]
     edges = sorted(found, key=lambda edge: (-abs(edge[2]), *edge[:2]))
     if not edges:

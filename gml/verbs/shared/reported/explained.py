@@ -45,7 +45,7 @@ def explained_pairs(
         if record["record"] == "edge" and {record["source"], record["target"]} <= of_model
     ]
     known = sorted(of_model.intersection(logged))
-    joined = {frozenset((names[edge.source], names[edge.target])) for edge in graph.edges()}
+    joined = {frozenset((edge.source, edge.target)) for edge in graph.edges}
     apart = _closest_first(records, known, edges)
     apart.sort(key=lambda pair: frozenset(pair) not in joined)
     shown = [*sorted(edges), *apart[: max(0, most - len(edges))]]
