@@ -11,6 +11,7 @@ from gml.data.column_facts import DATE, IDENTIFIER
 from gml.data.dataset import MAX_LEVELS
 from gml.data.kind_rule import SettledKind
 from gml.data.options import ReadOptions
+from gml.data.problems import WordAmongNumbers
 from gml.errors import CannotAnswer, DataError, listing, parameter, quote
 from gml.kernel.layout import NUMBERS, OVERFLOW, CsvColumn
 from gml.kernel.number import number_of
@@ -40,6 +41,8 @@ def refuse_identifiers(
     if not refused:
         return
     found = [j for group in refused.values() for j in group]
+    if len(found) == 1 and (kind := kinds.get(names[found[0]])) and kind.words:
+        raise WordAmongNumbers(where, names[found[0]], kind.words[0])
     numbers = {j: _begins_with_numbers(columns[j], options) for j in found}
     said = [_like(what, [names[j] for j in refused[what]], options) for what in sorted(refused)]
     them = "it" if len(found) == 1 else "them"
@@ -48,6 +51,11 @@ def refuse_identifiers(
         kind = kinds.get(names[j])
         if kind is not None and kind.written is not None:
             written.setdefault(kind.written, []).append(names[j])
+    for j in found:
+        kind = kinds.get(names[j])
+        if kind is not None and kind.words and kind.written is None:
+            tokens = " ".join(parameter("na", word) for word in kind.words)
+            written.setdefault(f"say {tokens}", []).append(names[j])
     ways = [f"for numbers in {listing(columns)} {how}" for how, columns in written.items()]
     ways += [f"leave {them} out ({_naming('exclude', found, names)})"]
     many = refused.get("", [])

@@ -20,7 +20,7 @@ from gml.kernel.layout import (
     ColumnSpec,
     CsvProblem,
 )
-from gml.kernel.number import number_of, parse_number
+from gml.kernel.number import is_padded, number_of, parse_number
 
 _DATE = re.compile(r"\s*\d{1,4}([-/.])\d{1,2}\1\d{1,4}(?!\d)")
 # More different words than this do not stand for what is missing.
@@ -36,6 +36,34 @@ class NotANumber(DataError):
             hint = "" if text is None else number_hint(text)
         super().__init__(fault + hint)
         self.fault, self.text = fault, text
+
+
+class WordAmongNumbers(NotANumber):
+    """A column of too many values to be categorical is numbers but for a few words."""
+
+    def __init__(self, where: str, column: str, text: str) -> None:
+        self.where, self.column = where, column
+        super().__init__(
+            _word_among_numbers(f"{where}: column {quote(column)}", column, text), text, ""
+        )
+
+    def at(self, line: int) -> WordAmongNumbers:
+        """Return the same with the line of the word."""
+        return WordAmongNumbers(f"{self.where}: line {line}", self.column, str(self.text))
+
+
+def _word_among_numbers(place: str, column: str, text: str) -> str:
+    """Say what to do about a word in a column of numbers that nobody declares."""
+    out = f"leave the column out ({parameter('exclude', [column])})"
+    if is_padded(text):
+        return (
+            f"{place}: {quote(text)} begins with a zero, as codes do, in a column of too many "
+            f"different values to be categorical; {out}"
+        )
+    return (
+        f"{place}: {quote(text)} is not a number, in a column of too many different values to be "
+        f"categorical; {parameter('na', text)} makes it missing, or {out}"
+    )
 
 
 class TooManyRows(CannotAnswer):
@@ -83,6 +111,8 @@ def explain_problem(
         declared = specs[problem.column].declared or ()
         bad = problem.value.decode("utf-8", "replace")
         return DataError(f"{place}: column {quote(column)}: {undeclared(bad, declared)}")
+    if problem.status == NOT_A_NUMBER and specs[problem.column].plain_numbers:
+        return WordAmongNumbers(place, column, problem.value.decode("utf-8", "replace"))
     if problem.status == NOT_A_NUMBER:
         return NotANumber(
             f"{cell}: {value} is not a number", problem.value.decode("utf-8", "replace")

@@ -24,6 +24,7 @@ from gml.data.options import (
 from gml.data.parquet import is_parquet, open_parquet
 from gml.data.problems import (
     NotANumber,
+    WordAmongNumbers,
     explain_problem,
     hint_among,
     is_text_column,
@@ -34,7 +35,7 @@ from gml.data.source import ByteSource, open_source
 from gml.errors import DataError, GmlError, UsageError, kind_of, place, require_whole
 from gml.kernel.layout import ColumnSpec, CsvDialect, CsvProblem, CsvResult
 from gml.ledger import note_digest
-from gml.path_kinds import is_folder
+from gml.path_kinds import is_file, is_folder
 from gml.resources import available_threads, budget_in_force
 
 if TYPE_CHECKING:
@@ -140,6 +141,9 @@ def told_more(
     used: Choice | None,
 ) -> NotANumber:
     """Say what to do about a cell that is not a number, having looked at the other cells."""
+    if isinstance(problem, WordAmongNumbers):
+        line = _line_of(data, options, problem)
+        return problem if line is None else problem.at(line)
     columns = _meant_as_numbers(data, options, used)
     # Numbers with the other decimal mark are no text.
     text = [
@@ -159,6 +163,21 @@ def told_more(
             hint = hint_among(problem.text.strip(), levels, options.decimal)
             return NotANumber(problem.fault, problem.text, hint)
     return problem
+
+
+def _line_of(
+    data: str | os.PathLike[str] | pd.DataFrame, options: ReadOptions, problem: WordAmongNumbers
+) -> int | None:
+    """The line of a word, found by reading a file once more; None if it is known, or cannot be."""
+    from gml.data.records import open_records
+
+    is_text = isinstance(data, str | os.PathLike) and is_file(data) and not is_parquet(data)
+    if not is_text or problem.where != place(data):
+        return None
+    with open_records(data, options) as records:
+        at = records.names.index(problem.column)
+        texts = ((line, fields[at]) for line, fields in records.rows)
+        return next((line for line, text in texts if text.strip() == problem.text), None)
 
 
 def _meant_as_numbers(

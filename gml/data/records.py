@@ -74,7 +74,13 @@ def records_of(
     if options.encoding is not None:
         source.transcode(options.encoding)
     delimiter = options.delimiter or default_delimiter(path)
-    header = read_header(source, source.name, delimiter, delimiter_given=options.delimiter_given)
+    header = read_header(
+        source,
+        source.name,
+        delimiter,
+        delimiter_given=options.delimiter_given,
+        strip=options.strip,
+    )
     return records_after(header, source, delimiter, with_texts=with_texts)
 
 

@@ -218,3 +218,26 @@ class ThresholdTest(TableTest):
         penalty = result.df * math.log(result.n) / 2
         margin = np.array(penalty - result.n * result.statistic)
         return verdict_of_margin(float(settle_ties(margin, penalty)))
+
+
+def median_p(rows: float, n_levels: tuple[int, int], cramers_v: float) -> float:
+    """The p that a table of two columns has in half of all samples, if they depend this strongly.
+
+    The statistic is noncentral χ² with (r−1)(s−1) degrees of freedom and noncentrality
+    n·V²·(min(r, s) − 1); its median is that of Sankaran's (1963, Biometrika 50:199, eq. 1.3)
+    normal approximation to a power of it, within 1 % of the exact one for V = 0.3.
+
+    Examples
+    --------
+    >>> [round(median_p(200, levels, 0.3), 6) for levels in ((2, 2), (2, 9), (2, 40))]
+    [2.2e-05, 0.001522, 0.036821]
+    """
+    r, s = n_levels
+    df = float((r - 1) * (s - 1))
+    away = rows * cramers_v**2 * (min(r, s) - 1)
+    h = 1 - 2 / 3 * (df + away) * (df + 3 * away) / (df + 2 * away) ** 2
+    p = (df + 2 * away) / (df + away) ** 2
+    m = (h - 1) * (1 - 3 * h)
+    median = (df + away) * (1 + h * p * (h - 1 - (2 - h) * m * p / 2)) ** (1 / h)
+    log_p = kernel.active().log_chi2_upper(np.array([median]), np.array([df]))
+    return math.exp(float(log_p[0]))

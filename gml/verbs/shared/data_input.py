@@ -6,7 +6,9 @@ that were read before stay as they are, so reading keywords are refused with the
 
 from __future__ import annotations
 
+import itertools
 import os
+from collections import Counter as Multiset
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, Unpack
@@ -45,6 +47,7 @@ from gml.errors import (
     quote,
     require_whole,
 )
+from gml.independence.contingency import median_p
 from gml.kernel.number import number_of
 from gml.ledger import wants_digest
 from gml.progress import reporter
@@ -63,6 +66,8 @@ Data: TypeAlias = "Rows | Dataset | Counter"
 """What can be counted."""
 
 _SHOWN = 8
+# A moderate association of two columns, and a usual level of tests.
+_MODERATE_V, _USUAL_ALPHA = 0.3, 0.01
 _MANY_LEVELS = 20
 
 
@@ -158,6 +163,7 @@ def open_data(
         require_whole_rows(counter.unit)
     _note_size(counter, data)
     _warn_of_levels(counter, takes_numbers)
+    _warn_of_wide_tables(counter)
     _warn_of_constants(counter, numbers=not refuses_constants, empty=not settles_empty)
     return counter
 
@@ -314,6 +320,42 @@ def _warn_of_levels(counter: Counter, takes_numbers: str | None) -> None:
             f"too many values for {counted(rows_counted(counter), 'row')} to say much: "
             f"{shown}; {_other_ways(counter, found, takes_numbers)}"
         )
+
+
+def _warn_of_wide_tables(counter: Counter) -> None:
+    """Warn about pairs of columns with so many cells that an association would be overlooked.
+
+    Where the rows are too few for a table of two by two, too, it is not the cells that are many.
+    """
+    rows = counter.n * counter.unit
+    if median_p(rows, (2, 2), _MODERATE_V) > _USUAL_ALPHA:
+        return
+    many = {v.name for v in _many_levels(counter)}
+    columns = [
+        (v.name, len(v.levels))
+        for v in counter.variables
+        if v.levels is not None and len(v.levels) > 1 and v.name not in many
+    ]
+    times = Multiset(n_levels for _, n_levels in columns)
+    wide = {
+        (r, s)
+        for r, s in itertools.combinations_with_replacement(sorted(times), 2)
+        if median_p(rows, (r, s), _MODERATE_V) > _USUAL_ALPHA
+    }
+    pairs = sum(times[r] * times[s] if r != s else times[r] * (times[r] - 1) // 2 for r, s in wide)
+    if not pairs:
+        return
+    largest = {max(pair) for pair in wide}
+    named = sorted((-n, name) for name, n in columns if n in largest)
+    shown = ", ".join(f"{name!r} ({-n})" for n, name in named[:_SHOWN])
+    more = f" and {len(named) - _SHOWN} more" if len(named) > _SHOWN else ""
+    have = "pair of columns has" if pairs == 1 else "pairs of columns have"
+    reporter().warn(
+        f"{pairs} {have} so many cells for {counted(rows_counted(counter), 'row')} that an "
+        f"association as strong as Cramér's V = {_MODERATE_V} would be found with less than even "
+        f"chance, with the levels of {shown}{more}; join levels, or leave columns out "
+        f"({parameter('exclude')})"
+    )
 
 
 def _other_ways(counter: Counter, many: Sequence[Variable], takes_numbers: str | None) -> str:

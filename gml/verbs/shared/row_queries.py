@@ -308,7 +308,7 @@ class _TrueColumn:
     def __init__(self, variable: Variable, at: int, reading: ReadOptions, missing: str) -> None:
         self.variable = variable
         self._at = at
-        self._na = na_tokens(reading)
+        self._na, self._strip = na_tokens(reading), reading.strip
         self._true = TrueValues(
             variable, missing_is_level=missing == "level", decimal=reading.decimal
         )
@@ -327,7 +327,8 @@ class _TrueColumn:
 
     def _find(self, cell: str) -> float:
         is_missing = cell.strip(" ") in self._na
-        value = self._true.missing if is_missing else self._true.of(cell)
+        text = cell.strip(" ") if self._strip else cell
+        value = self._true.missing if is_missing else self._true.of(text)
         if len(self._remembered) < _REMEMBERED:
             self._remembered[cell] = value
         return value
@@ -367,7 +368,8 @@ def evidence_blocks(
     def find(line: int, k: int, cell: str) -> float:
         is_missing = cell.strip(" ") in na
         where = f"{records.unit} {line}"
-        value = rows.missing(k, where) if is_missing else rows.find(k, cell, where)
+        text = cell.strip(" ") if reading.strip else cell
+        value = rows.missing(k, where) if is_missing else rows.find(k, text, where)
         # Values that are unknown, or missing though needed, are looked up each time and counted.
         if value is None:
             return rows.nothing
