@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from gml.counts.open_count_file import is_counted
-from gml.data.options import names_of, reading_options
 from gml.errors import UsageError, parameter
 from gml.graph.provenance import Provenance
 from gml.learners.chowliu import ChowLiuResult, chow_liu
-from gml.verbs.shared.data_input import Data, is_read, open_data
+from gml.verbs.shared.data_input import Data, is_read, open_data, with_categories
 from gml.verbs.shared.front_door import front_door
 from gml.verbs.shared.planned_call import plannable
 from gml.verbs.shared.recording import described, recorded, records_keywords
@@ -85,8 +84,8 @@ def chowliu(
             f"{parameter('missing', 'available')}: pairs counted on different rows cannot be "
             "compared; use drop or level"
         )
-    if class_ is not None and _goes_by_rule(data, class_, reading):
-        reading["labels"] = (*names_of("labels", reading.get("labels") or ()), class_)
+    if class_ is not None and is_read(data) and not is_counted(data):
+        reading = with_categories(reading, [class_])
     counter = open_data(data, offer_available=False, threads=threads, **reading)
     result = chow_liu(
         counter,
@@ -107,10 +106,3 @@ def chowliu(
         data=counter.digest,
     )
     return described(result, counter, learning)
-
-
-def _goes_by_rule(data: Data, class_: str, reading: Mapping[str, Any]) -> bool:
-    """Whether the values of the class would say what it is, which its role does already."""
-    return (
-        is_read(data) and not is_counted(data) and reading_options(**reading).goes_by_rule(class_)
-    )

@@ -9,8 +9,7 @@ from gml.counts.counter import Counter
 from gml.counts.open_count_file import is_counted
 from gml.data.column_kinds import require_kinds
 from gml.data.dataset import Variable
-from gml.data.options import ReadingKeywords, given_keywords, names_of, reading_options
-from gml.data.schema import with_categorical
+from gml.data.options import ReadingKeywords, given_keywords, names_of
 from gml.data.sequences import PREDICTION
 from gml.errors import (
     DataError,
@@ -36,7 +35,7 @@ from gml.model.sequences.chain_field import ChainField
 from gml.model.training import training_behind
 from gml.parameters import LABELS
 from gml.progress import Deadline, reporter
-from gml.verbs.shared.data_input import Data, is_read, name_of, open_data
+from gml.verbs.shared.data_input import Data, is_read, name_of, open_data, with_categories
 from gml.verbs.shared.declared_columns import DeclaredColumns
 from gml.verbs.shared.dialects import asked_with, with_policy
 from gml.verbs.shared.fitted_models import fitted_by, warn_of_deliveries
@@ -136,7 +135,7 @@ def crf(
     checked_penalty(l1, l2)
     _require_fitting(l2, folds, holdout, seed, reading)
     if is_read(data) and not is_counted(data):
-        reading = _with_categorical(reading, targets)
+        reading = with_categories(reading, targets)
     if sequence is not None:
         _require_chain(graph, targets)
         return train_field(
@@ -228,15 +227,6 @@ def _targets(target: str | Sequence[str]) -> tuple[str, ...]:
     if twice:
         raise UsageError(f"{parameter('target')} lists {listing(twice)} more than once")
     return tuple(names)
-
-
-def _with_categorical(reading: ReadingKeywords, targets: Sequence[str]) -> ReadingKeywords:
-    """Take targets for categorical where nothing else is said of them."""
-    options = reading_options(**reading)
-    if options.bins is not None:
-        return reading
-    names = [name for name in targets if name not in (*options.cut, *options.numeric)]
-    return {**reading, "levels": with_categorical(options.levels, names)}
 
 
 def _require_fitting(

@@ -35,6 +35,7 @@ from gml.data.options import (
 from gml.data.problems import is_number_column
 from gml.data.reading import read_dataset
 from gml.data.rejections import about
+from gml.data.schema import with_categorical
 from gml.errors import (
     CannotAnswer,
     DataError,
@@ -175,6 +176,15 @@ def require_whole_rows(unit: float) -> None:
             f"{parameter('weights_fractional')} is for scores and for fitting; tests, trees, "
             "samples and checks need whole rows"
         )
+
+
+def with_categories(reading: ReadingKeywords, names: Sequence[str]) -> ReadingKeywords:
+    """Take columns for categorical that have to be, such as targets, if nothing else is said."""
+    options = reading_options(**reading)
+    if options.bins is not None:
+        return reading
+    names = [name for name in names if name not in (*options.cut, *options.numeric)]
+    return {**reading, "levels": with_categorical(options.levels, names)}
 
 
 def is_path(data: object) -> TypeGuard[str | os.PathLike[str]]:
