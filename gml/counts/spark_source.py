@@ -18,11 +18,11 @@ from typing import Any
 from gml.counts.spark_rows import PieceReader, PieceReading, pieces_of_text, pieces_of_values
 from gml.counts.spark_session import is_remote, job, session_at
 from gml.data.columns import Choice, choose_columns, column_specs
+from gml.data.dialect import default_delimiter
 from gml.data.frames import is_spark_frame
 from gml.data.header import Header, read_header
 from gml.data.missing import FRAME
 from gml.data.options import ReadOptions
-from gml.data.reading import default_delimiter
 from gml.data.schema import with_categorical
 from gml.data.source import text_codec
 from gml.errors import DataError, UsageError, parameter, place, quote

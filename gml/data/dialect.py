@@ -9,7 +9,9 @@ are left out, unless `columns` names them or they are nodes of the graph.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from gml.data.source import text_codec
@@ -31,6 +33,14 @@ class Said(NamedTuple):
 
 
 Dialect = Mapping[str, Said]
+
+
+def default_delimiter(path: str | os.PathLike[str]) -> str:
+    """Return the delimiter that the suffix of a file implies: tab for .tsv, comma otherwise."""
+    place = Path(path)
+    if place.suffix.lower() in (".gz", ".bz2", ".xz", ".zst"):
+        place = place.with_suffix("")
+    return "\t" if place.suffix.lower() in (".tsv", ".tab") else ","
 
 
 def plain_delimiter(value: Any) -> Any:

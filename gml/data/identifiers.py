@@ -11,7 +11,7 @@ from gml.data.column_facts import DATE, IDENTIFIER
 from gml.data.dataset import MAX_LEVELS
 from gml.data.kind_rule import SettledKind
 from gml.data.options import ReadOptions
-from gml.data.problems import WordAmongNumbers
+from gml.data.problems import word_among_numbers
 from gml.errors import CannotAnswer, DataError, listing, parameter, quote
 from gml.kernel.layout import NUMBERS, OVERFLOW, CsvColumn
 from gml.kernel.number import number_of
@@ -36,13 +36,13 @@ def refuse_identifiers(
         kind = kinds.get(names[j])
         if has_too_many_levels(names[j], columns[j], kind, options, where):
             refused.setdefault("", []).append(j)
-        elif kind is not None and kind.refused_as is not None:
+        elif kind is not None and kind.refused_as is not None and not options.holds_words(names[j]):
             refused.setdefault(kind.refused_as, []).append(j)
     if not refused:
         return
     found = [j for group in refused.values() for j in group]
     if len(found) == 1 and (kind := kinds.get(names[found[0]])) and kind.words:
-        raise WordAmongNumbers(where, names[found[0]], kind.words[0])
+        raise word_among_numbers(where, names[found[0]], kind.words[0])
     numbers = {j: _begins_with_numbers(columns[j], options) for j in found}
     said = [_like(what, [names[j] for j in refused[what]], options) for what in sorted(refused)]
     them = "it" if len(found) == 1 else "them"

@@ -284,6 +284,7 @@ class ReadOptions:
             self.kinds == "auto"
             and self.bins is None
             and name not in self.levels.kinds
+            and name not in self.levels.categorical
             and name not in (*self.maybe_numbers, self.identifier, self.discretize_class)
             and not self.says_something_of(name)
         )

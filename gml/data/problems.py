@@ -36,34 +36,24 @@ class NotANumber(DataError):
             hint = "" if text is None else number_hint(text)
         super().__init__(fault + hint)
         self.fault, self.text = fault, text
+        self.column: str | None = None
+        """The column, if a cell of it was found by its text, and not by its line."""
 
 
-class WordAmongNumbers(NotANumber):
-    """A column of too many values to be categorical is numbers but for a few words."""
-
-    def __init__(self, where: str, column: str, text: str) -> None:
-        self.where, self.column = where, column
-        super().__init__(
-            _word_among_numbers(f"{where}: column {quote(column)}", column, text), text, ""
-        )
-
-    def at(self, line: int) -> WordAmongNumbers:
-        """Return the same with the line of the word."""
-        return WordAmongNumbers(f"{self.where}: line {line}", self.column, str(self.text))
-
-
-def _word_among_numbers(place: str, column: str, text: str) -> str:
-    """Say what to do about a word in a column of numbers that nobody declares."""
+def word_among_numbers(where: str, column: str, text: str, line: int | None = None) -> NotANumber:
+    """Refuse a column of too many values to be categorical that is numbers but for a few words."""
+    place = where if line is None else f"{where}: line {line}"
+    found = f"{place}: column {quote(column)}: {quote(text)} "
     out = f"leave the column out ({parameter('exclude', [column])})"
     if is_padded(text):
-        return (
-            f"{place}: {quote(text)} begins with a zero, as codes do, in a column of too many "
-            f"different values to be categorical; {out}"
-        )
-    return (
-        f"{place}: {quote(text)} is not a number, in a column of too many different values to be "
-        f"categorical; {parameter('na', text)} makes it missing, or {out}"
-    )
+        found += "begins with a zero, as codes do"
+    else:
+        found += "is not a number"
+        out = f"{parameter('na', text)} makes it missing, or {out}"
+    many = "and there are too many different values for categories"
+    problem = NotANumber(f"{found}, {many}; {out}", text, "")
+    problem.column = column if line is None else None
+    return problem
 
 
 class TooManyRows(CannotAnswer):
@@ -112,7 +102,8 @@ def explain_problem(
         bad = problem.value.decode("utf-8", "replace")
         return DataError(f"{place}: column {quote(column)}: {undeclared(bad, declared)}")
     if problem.status == NOT_A_NUMBER and specs[problem.column].plain_numbers:
-        return WordAmongNumbers(place, column, problem.value.decode("utf-8", "replace"))
+        text = problem.value.decode("utf-8", "replace")
+        return word_among_numbers(where, column, text, problem.line or None)
     if problem.status == NOT_A_NUMBER:
         return NotANumber(
             f"{cell}: {value} is not a number", problem.value.decode("utf-8", "replace")

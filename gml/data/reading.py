@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from gml.calls import public
@@ -12,6 +11,7 @@ from gml.data.cells import read_cells
 from gml.data.coding import build_dataset
 from gml.data.columns import Choice, choose_columns, column_specs
 from gml.data.dataset import MAX_LEVELS, Dataset
+from gml.data.dialect import default_delimiter
 from gml.data.frames import is_frame, read_frame
 from gml.data.header import Header, read_header
 from gml.data.options import (
@@ -24,12 +24,13 @@ from gml.data.options import (
 from gml.data.parquet import is_parquet, open_parquet
 from gml.data.problems import (
     NotANumber,
-    WordAmongNumbers,
     explain_problem,
     hint_among,
     is_text_column,
     leave_out_text,
+    word_among_numbers,
 )
+from gml.data.records import open_records
 from gml.data.rejections import about
 from gml.data.source import ByteSource, open_source
 from gml.errors import DataError, GmlError, UsageError, kind_of, place, require_whole
@@ -141,9 +142,9 @@ def told_more(
     used: Choice | None,
 ) -> NotANumber:
     """Say what to do about a cell that is not a number, having looked at the other cells."""
-    if isinstance(problem, WordAmongNumbers):
-        line = _line_of(data, options, problem)
-        return problem if line is None else problem.at(line)
+    if problem.column is not None and problem.text is not None and _is_text_file(data):
+        line = _line_of(data, options, problem.column, problem.text)
+        return word_among_numbers(place(data), problem.column, problem.text, line)
     columns = _meant_as_numbers(data, options, used)
     # Numbers with the other decimal mark are no text.
     text = [
@@ -165,19 +166,21 @@ def told_more(
     return problem
 
 
-def _line_of(
-    data: str | os.PathLike[str] | pd.DataFrame, options: ReadOptions, problem: WordAmongNumbers
-) -> int | None:
-    """The line of a word, found by reading a file once more; None if it is known, or cannot be."""
-    from gml.data.records import open_records
+def _is_text_file(data: object) -> bool:
+    """Whether data are a file of text, which can be read again."""
+    return isinstance(data, str | os.PathLike) and is_file(data) and not is_parquet(data)
 
-    is_text = isinstance(data, str | os.PathLike) and is_file(data) and not is_parquet(data)
-    if not is_text or problem.where != place(data):
-        return None
-    with open_records(data, options) as records:
-        at = records.names.index(problem.column)
-        texts = ((line, fields[at]) for line, fields in records.rows)
-        return next((line for line, text in texts if text.strip() == problem.text), None)
+
+def _line_of(
+    path: str | os.PathLike[str] | pd.DataFrame, options: ReadOptions, column: str, text: str
+) -> int | None:
+    """The first line that has a text in a column, found by reading the file once more."""
+    assert isinstance(path, str | os.PathLike)
+    with open_records(path, options) as records:
+        at = records.names.index(column)
+        return next(
+            (line for line, fields in records.rows if fields[at].strip() == text.strip()), None
+        )
 
 
 def _meant_as_numbers(
@@ -276,14 +279,6 @@ def text_dialect(delimiter: str, options: ReadOptions) -> CsvDialect:
 def cells_limit() -> int:
     """Return how many bytes the cells of a table may take."""
     return max(budget_in_force(), _ALWAYS_READ)
-
-
-def default_delimiter(path: str | os.PathLike[str]) -> str:
-    """Return the delimiter that the suffix of a file implies: tab for .tsv, comma otherwise."""
-    place = Path(path)
-    if place.suffix.lower() in (".gz", ".bz2", ".xz", ".zst"):
-        place = place.with_suffix("")
-    return "\t" if place.suffix.lower() in (".tsv", ".tab") else ","
 
 
 def _read_cells(

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from gml.data.dialect import default_delimiter
 from gml.data.header import Header, read_header
 from gml.data.options import ReadOptions
 from gml.data.parquet import ParquetTable, is_parquet, open_parquet, parquet_digest
 from gml.data.parquet_values import texts_of
-from gml.data.reading import default_delimiter
 from gml.data.source import ByteSource, open_source
 from gml.errors import DataError, counted, parameter, place
 from gml.kernel.layout import FIELD_LIMIT, RECORD_LIMIT

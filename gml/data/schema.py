@@ -50,6 +50,8 @@ class Schema:
     """Missing cells of its columns, where known."""
     kinds: dict[str, str] = field(default_factory=dict)
     """The types of columns, one of `KINDS`, where declared."""
+    categorical: frozenset[str] = frozenset()
+    """Columns that are text in their source, or have to be categorical: values do not decide."""
     numbers: dict[str, NumberSummary] = field(default_factory=dict)
     """What was found about columns of numbers."""
     dialect: Dialect = field(default_factory=dict)
@@ -81,8 +83,8 @@ def with_kinds(schema: Schema, variables: Iterable[Variable]) -> Schema:
 
 
 def with_categorical(schema: Schema, names: Iterable[str]) -> Schema:
-    """Declare columns categorical that a source has as text, unless the schema says otherwise."""
-    return replace(schema, kinds={**dict.fromkeys(names, NOMINAL), **schema.kinds})
+    """Take columns for categorical whatever their values are, unless the schema says otherwise."""
+    return replace(schema, categorical=schema.categorical | frozenset(names))
 
 
 def declared_by(levels: Mapping[str, Sequence[str]]) -> Schema:

@@ -20,6 +20,7 @@ from gml.data.coding import weights_of
 from gml.data.column_facts import Facts
 from gml.data.columns import all_columns, column_specs
 from gml.data.dataset import MAX_LEVELS
+from gml.data.dialect import default_delimiter
 from gml.data.frames import frame_columns, frame_texts, is_frame, options_for_frame
 from gml.data.header import Header, read_header
 from gml.data.long_columns import LongColumn
@@ -28,7 +29,7 @@ from gml.data.options import ReadOptions
 from gml.data.parquet import is_parquet, open_parquet
 from gml.data.parquet_values import texts_of
 from gml.data.problems import explain_problem
-from gml.data.reading import default_delimiter, text_dialect
+from gml.data.reading import text_dialect
 from gml.data.records import records_after
 from gml.data.rereading import Reopen, rereadable
 from gml.data.source import ByteSource

@@ -16,8 +16,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gml.data.dialect import default_delimiter
 from gml.data.parquet import is_parquet
-from gml.data.reading import default_delimiter
 from gml.data.sample_size import TableSample, TableSize, scattered
 from gml.data.source import open_source
 from gml.errors import DataError, UsageError, place

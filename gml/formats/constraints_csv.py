@@ -28,7 +28,7 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from gml.data.reading import default_delimiter
+from gml.data.dialect import default_delimiter
 from gml.errors import DataError, counted, listing, place, quote, unknown_name
 from gml.kernel.number import number_of
 from gml.model.entropy.constraints import (

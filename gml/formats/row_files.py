@@ -13,7 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from gml.data.reading import default_delimiter
+from gml.data.dialect import default_delimiter
 from gml.errors import UsageError
 
 _COMPRESSED = (".gz", ".bz2", ".xz")

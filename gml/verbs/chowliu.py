@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from gml.counts.open_count_file import is_counted
 from gml.errors import UsageError, parameter
@@ -85,7 +85,7 @@ def chowliu(
             "compared; use drop or level"
         )
     if class_ is not None and is_read(data) and not is_counted(data):
-        reading = with_categories(reading, [class_])
+        reading = {**with_categories(cast("ReadingKeywords", reading), [class_])}
     counter = open_data(data, offer_available=False, threads=threads, **reading)
     result = chow_liu(
         counter,

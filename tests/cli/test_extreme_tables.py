@@ -114,8 +114,8 @@ LINES = [
     "glasso t.csv -c x,y,z --l1 0.1 --raw -f json",
     "notears t.csv -c x,y,z -f json",
     "notears t.csv -c x,y,z --raw -f json",
-    "profile t.csv",
-    "profile t.csv --missing-patterns",
+    "profile t.csv -f json",
+    "profile t.csv --missing-patterns -f json",
     "count t.csv -c a,b --pairs -o c.parquet",
     "count t.csv --bins 3 --pairs -o d.parquet",
     "merge c.parquet c.parquet -o e.parquet",
@@ -185,7 +185,7 @@ def faults_of(line: str, gml, folder: Path) -> Iterator[str]:
     if len(errors) != (done.returncode in (2, 3, 4)):
         yield f"{shown}{done.returncode} with {errors}"
     texts = {path.name: path.read_text() for path in folder.glob("*.json")}
-    if out and ("-f json" in line or line.startswith("profile")):
+    if out and "-f json" in line:
         texts["standard output"] = out
     elif re.search(r"(?<![\w\[-])nan(?!\w)", out):
         yield f"{shown}nan in {out[:200]}"

@@ -36,6 +36,7 @@ def options_for(facts, **more):
         na=TOKENS,
         missing="available",
         max_levels=MAX_LEVELS,
+        kinds="labels",
         **more,
     )
 
@@ -71,11 +72,12 @@ def test_facts(path, facts):
 
 def test_the_spanish_variant_has_the_same_codes(shared):
     one = read_dataset(
-        shared / "data/real/chile.csv", ReadOptions(missing="available", columns=("age", "sex"))
+        shared / "data/real/chile.csv",
+        ReadOptions(missing="available", columns=("age", "sex"), kinds="labels"),
     )
     other = read_dataset(
         shared / "data/real/chile_es_excel.csv",
-        ReadOptions(missing="available", delimiter=";", columns=("edad", "sexo")),
+        ReadOptions(missing="available", delimiter=";", columns=("edad", "sexo"), kinds="labels"),
     )
     assert one.variables[0].levels == other.variables[0].levels
     assert one.columns[0].tolist() == other.columns[0].tolist()

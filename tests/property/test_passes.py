@@ -13,7 +13,7 @@ from gml.counts.counter import FamilyArray, TableSet, TripleArray
 from gml.counts.memory import MemoryCounter
 from gml.counts.packed_keys import PackedKeys, summed_by_key
 from gml.data.dataset import Dataset, Variable, code_type, fractional_weights, missing_code
-from gml.errors import CannotAnswer, UsageError
+from gml.errors import CannotAnswer, DataError, UsageError
 from gml.independence.registry import TESTS
 from gml.kernel.layout import DIRICHLET, LIKELIHOOD, OF_TABLE, FamilyRule
 from gml.scores.registry import SCORES
@@ -218,7 +218,7 @@ def test_a_table_over_the_budget_is_refused():
 
 def test_numbers_have_no_tables_and_labels_no_moments():
     _, sliced = both(10, 20)
-    with pytest.raises(UsageError):
+    with pytest.raises(DataError):
         list(sliced.tables([TableSet((6,))]))
     with pytest.raises(UsageError):
         sliced.moments([0])

@@ -331,7 +331,7 @@ def test_moments_are_within_labels():
     data = Dataset(
         (Variable("a", None), Variable("b", ("x",))), (np.zeros(2), np.zeros(2, dtype=np.uint8))
     )
-    with pytest.raises(UsageError, match="'a' has numbers"):
+    with pytest.raises(DataError, match="column 'a' is numeric"):
         MemoryCounter(data).moments([0], given=[0])
 
 

@@ -314,7 +314,7 @@ def test_a_registered_score_is_known_everywhere(toys, tmp_path):
         ({"name": "bayes", "log_bf": math.nan}, "`log_bf` must be a finite number, not nan"),
         (
             {"name": "fisher-z"},
-            "fisher-z needs numbers, and columns 'asia', 'bronc', .* have labels",
+            "fisher-z is for numeric columns, and columns 'asia', 'bronc', .* are categorical",
         ),
     ],
 )
@@ -337,7 +337,10 @@ def test_tests_refuse_what_does_not_fit(counter, options, message):
             "`prior_count` must be a finite number, not 'many'",
         ),
         ({"name": "bic", "edge_penalty": math.inf}, "`edge_penalty` must be a finite number"),
-        ({"name": "bge"}, "bge needs numbers, and columns 'asia', .* have labels; leave"),
+        (
+            {"name": "bge"},
+            "bge is for numeric columns, and columns 'asia', .* are categorical; leave",
+        ),
     ],
 )
 def test_scores_refuse_what_does_not_fit(counter, options, message):

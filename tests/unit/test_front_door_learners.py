@@ -482,7 +482,7 @@ def test_numbers_beside_labels(tmp_path):
         "two labels given numbers": "dg",
         "a label and a number": "dg",
     }
-    with pytest.raises(UsageError, match="g needs labels, and column 'x' has numbers"):
+    with pytest.raises(DataError, match="g is for categorical columns, and column 'x' is numeric"):
         gml.pc(frame, test="g", numeric="x", bins=3)
     assert gml.pc(frame, test="fisher-z", columns=["x", "y"]).graph.n_edges == 1
     assert gml.ges(frame, score="bge", exclude="g").graph.n_edges == 1

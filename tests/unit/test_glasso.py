@@ -229,7 +229,7 @@ def test_what_is_refused(table):
     constant = table.assign(same=1.0, other=2.0)
     refused(constant, gml.DataError, r"columns 'other', 'same' have only one value.*exclude")
     labels = gml.Dataset.from_frame(table.assign(sex=["f", "m"] * 60), numeric=list(table))
-    refused(labels, gml.UsageError, "glasso needs numbers, and column 'sex' has labels")
+    refused(labels, gml.DataError, "glasso is for numeric columns, and column 'sex' is cat")
     refused(table, gml.UsageError, "`l1` must be 0 or more", l1=-1.0)
     refused(table, gml.UsageError, "`gamma` is about choosing a penalty", l1=0.1, gamma=0.5)
     refused(table, gml.UsageError, "`folds` belongs to", criterion="ebic", folds=3)

@@ -220,9 +220,9 @@ def test_tables_over_the_budget_are_refused_before_they_are_made():
 
 def test_continuous_columns_are_not_counted_and_labels_have_no_moments():
     data = numbers([[1.0, 2.0], [2.0, 3.0]])
-    with pytest.raises(UsageError, match="columns 'x', 'y' have numbers"):
+    with pytest.raises(DataError, match="columns 'x', 'y' are numeric"):
         make("g", data)(0, 1)
-    with pytest.raises(UsageError, match="columns 'x', 'y' have labels"):
+    with pytest.raises(DataError, match="columns 'x', 'y' are categorical"):
         make("fisher-z", dataset([[0, 1], [0, 1]], [2, 2]))(0, 1)
 
 

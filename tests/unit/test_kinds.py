@@ -99,8 +99,8 @@ def test_only_labels_have_a_level_for_missing_cells(tmp_path):
     path = tmp_path / "d.csv"
     path.write_text("a,b,c,d\n1,x,1,2\n,y,2,3\n3,,3,4\n4,x,,5\n")
     with pytest.raises(
-        UsageError,
-        match=r"`missing='level'` is for labels, and 'a', 'c' have.*`missing='drop'`",
+        DataError,
+        match=r"`missing='level'` is for categorical columns, and 'a', 'c' are.*`missing='drop'`",
     ):
         gml.read(path, numeric=["a", "c", "d"], missing="level")
     data = gml.read(path, columns=["b", "d"], numeric="d", missing="level")

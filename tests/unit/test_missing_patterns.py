@@ -181,8 +181,9 @@ def test_columns_of_more_numbers_than_levels_are_in_the_patterns(gml, tmp_path):
     rng = np.random.default_rng(7)
     frame = pd.DataFrame({"x": rng.normal(size=400), "y": rng.normal(size=400)})
     frame.loc[rng.random(400) < 0.2, "x"] = np.nan
-    text = report(gml, tmp_path, frame)
+    text = report(gml, tmp_path, frame, "--kinds", "labels")
     assert "nothing speaks against" in text and text.count("not in the schema") == 2
+    assert "not in the schema" not in report(gml, tmp_path, frame)
     frame["kind"] = "a"
     frame["w"] = 2
     weighted = report(gml, tmp_path, frame, "--weights", "w")
@@ -247,10 +248,11 @@ def test_what_a_test_was_made_of_is_named(gml, tmp_path):
     frame = pd.DataFrame({"n": rng.normal(size=240).round(3), "id": np.tile(label, 2), "k": "x"})
     frame.loc[::5, "n"] = np.nan
     frame["m"] = rng.normal(size=240).round(1)
-    text = report(gml, tmp_path, frame)
+    as_labels = ["--kinds", "labels"]
+    text = report(gml, tmp_path, frame, *as_labels)
     assert "taken as numbers in Little's test: 'n', 'm'\n" in text
     assert "left out of Little's test, but for its gaps: 'id' has 120 levels\n" in text
-    run = gml("profile", tmp_path / "table.csv", "--missing-patterns", "-f", "json")
+    run = gml("profile", tmp_path / "table.csv", "--missing-patterns", "-f", "json", *as_labels)
     test = json.loads(run.stdout)["missing_patterns"]["mcar"]
     assert test["numbers"] == ["n", "m"] and test["left_out"] == {"id": "has 120 levels"}
 

@@ -10,7 +10,7 @@ import pytest
 import gml
 from gml import kernel
 from gml.data.dataset import Dataset, Variable
-from gml.errors import CannotAnswer, UsageError
+from gml.errors import CannotAnswer, DataError, UsageError
 from gml.kernel import reference
 from gml.kernel.penalty_paths import PathRule
 from gml.learners.grouped_columns import PredictorTable
@@ -306,7 +306,7 @@ def test_missing_values_are_refused(tmp_path):
 
 def test_numbers_are_refused():
     dataset = Dataset((Variable("x", None),), (np.arange(3.0),))
-    with pytest.raises(UsageError, match="'x'"):
+    with pytest.raises(DataError, match="column 'x' is numeric"):
         neighbourhood_graph(gml.MemoryCounter(dataset))
 
 

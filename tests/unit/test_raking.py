@@ -503,6 +503,7 @@ def test_normalise_scales_every_margin():
     assert [cell.target for cell in found.cells] == [0.5, 0.5, 0.2, 0.8]
 
 
+@pytest.mark.filterwarnings("ignore:all labels begin with a blank")
 def test_a_level_with_blanks_is_told_from_one_without():
     with pytest.raises(DataError, match="; the rows have ' m' with a leading blank$"):
         gml.rake(pd.DataFrame({"sex": [" m"]}), {"sex": {"m": 1}})

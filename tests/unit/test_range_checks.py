@@ -259,7 +259,7 @@ def test_a_dataset_with_decimal_commas_is_checked_as_its_file(tmp_path):
     path = tmp_path / "rows.csv"
     frame.to_csv(path, index=False, sep=";", decimal=",")
     reading = {"delimiter": ";", "decimal": ","}
-    labels = gml.read(path, **reading)
+    labels = gml.read(path, kinds="labels", **reading)
     assert "20,5" in labels.variables[0].levels
     found = gml.check(labels, net).checks
     assert found == gml.check(path, net, **reading).checks == gml.check(frame, net).checks
@@ -273,6 +273,6 @@ def test_labels_with_decimal_commas_are_numbers_of_a_regression(tmp_path):
     net = gml.fit(frame, graph, gaussian=True)
     path = tmp_path / "rows.csv"
     frame.to_csv(path, index=False, sep=";", decimal=",")
-    labels = gml.read(path, delimiter=";", decimal=",", max_levels=300)
+    labels = gml.read(path, delimiter=";", decimal=",", max_levels=300, kinds="labels")
     assert not any(variable.is_continuous for variable in labels.variables)
     assert gml.check(labels, net).checks == gml.check(frame, net).checks

@@ -47,7 +47,7 @@ def test_independent_columns_given_many_strata(levels, others, wrong):
 def test_a_warning_of_sparse_tables_counts_them(recwarn):
     rng = np.random.default_rng(1)
     frame = pd.DataFrame(rng.integers(0, [2, 2, 30, 30], (500, 4)), columns=list("abcd"))
-    gml.indtest(frame, all_pairs=True, test="g")
+    gml.indtest(frame, all_pairs=True, test="g", kinds="labels")
     assert [str(one.message)[:43] for one in recwarn] == [
         "1 of 6 tables is too sparse for `test='g'`:"
     ]
@@ -63,10 +63,12 @@ def test_tables_with_rows_enough_earn_no_warning(recwarn):
 def test_imap_warns_of_sparse_tables_once(recwarn):
     rng = np.random.default_rng(2)
     frame = pd.DataFrame(rng.integers(0, 30, (300, 4)), columns=list("abcd"))
-    gml.imap(frame, list("abcd"), test="g")
+    gml.imap(frame, list("abcd"), test="g", kinds="labels")
     assert [" tables are too sparse for `test='g'`" in str(one.message) for one in recwarn] == [
         True
     ]
     recwarn.clear()
-    assert gml.imap(frame, list("abcd")).graph.learning["settings"]["test"] == "auto"
+    assert (
+        gml.imap(frame, list("abcd"), kinds="labels").graph.learning["settings"]["test"] == "auto"
+    )
     assert list(recwarn) == []

@@ -69,6 +69,8 @@ Data: TypeAlias = "Rows | Dataset | Counter"
 _SHOWN = 8
 # A moderate association of two columns, and a usual level of tests.
 _MODERATE_V, _USUAL_ALPHA = 0.3, 0.01
+# More would be found with certainty in any table that fits into memory.
+_MANY_ROWS = 1e12
 _MANY_LEVELS = 20
 
 
@@ -335,10 +337,10 @@ def _warn_of_levels(counter: Counter, takes_numbers: str | None) -> None:
 def _warn_of_wide_tables(counter: Counter) -> None:
     """Warn about pairs of columns with so many cells that an association would be overlooked.
 
-    Where the rows are too few for a table of two by two, too, it is not the cells that are many.
+    Where the rows are too few for two levels against four, too, it is not the cells that are many.
     """
-    rows = counter.n * counter.unit
-    if median_p(rows, (2, 2), _MODERATE_V) > _USUAL_ALPHA:
+    rows = min(counter.n * counter.unit, _MANY_ROWS)
+    if median_p(rows, (2, 4), _MODERATE_V) > _USUAL_ALPHA:
         return
     many = {v.name for v in _many_levels(counter)}
     columns = [

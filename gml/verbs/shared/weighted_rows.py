@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from gml.data.appended_column import Record, appended, encoded, rewritten
 from gml.data.columns import Choice
+from gml.data.dialect import default_delimiter
 from gml.data.header import read_header
 from gml.data.options import ReadingKeywords, ReadOptions
 from gml.data.parquet import ParquetTable, is_parquet, open_parquet
 from gml.data.parquet_values import texts_of
-from gml.data.reading import default_delimiter, read_dataset, read_source
+from gml.data.reading import read_dataset, read_source
 from gml.data.records import records_after
 from gml.data.rereading import Reopen, rereadable
 from gml.errors import DataError, UsageError, parameter, place, quote
