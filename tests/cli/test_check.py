@@ -444,7 +444,8 @@ def test_text_among_numbers_is_an_unknown_value(gml, cut, through_counts):
         if through_counts:
             data = "new.parquet"
             counted = gml(
-                "count", "new.csv", "--implied", "g.dot", "-o", data, "--max-levels", 2000
+                *("count", "new.csv", "--implied", "g.dot", "-o", data),
+                *("--kinds", "labels", "--max-levels", 2000),
             )
             assert counted.returncode == 0, counted.stderr
         return gml("check", data, "model.json", "-f", "json", *options)

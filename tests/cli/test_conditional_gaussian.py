@@ -143,8 +143,10 @@ def test_missing_numbers(gml, folder):
     text = (folder / "data.csv").read_text()
     (folder / "data.csv").write_text(text + "f,,70\n")
     assert "'age' 1" in error_line(fitted(gml), 3)
-    refused = error_line(fitted(gml, "--missing", "level"), 2)
-    assert "--missing level is for labels, and 'age' has numbers" in refused
+    refused = error_line(fitted(gml, "--missing", "level"), 3)
+    assert "--missing level is for categorical columns, and 'age' is numeric" in refused
+    assert "(--bins 4)" in refused and "(--labels 'age')" in refused
+    assert "--missing em or drop" in refused
     for policy, rows in (("drop", [30, 30]), ("available", [30, 30])):
         node = json.loads(fitted(gml, "-q", "--missing", policy).stdout)["nodes"][1]
         assert [line["n"] for line in node["regressions"]] == rows

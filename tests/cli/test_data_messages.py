@@ -134,6 +134,8 @@ def test_a_table_of_numbers_is_told_what_takes_numbers(gml, tmp_path, command):
     (tmp_path / "n.csv").write_text("a,b\n" + "\n".join(rows) + "\n")
     (tmp_path / "g.dot").write_text("digraph { a -> b }")
     *words, option = command
+    assert gml(*words, "-q").returncode == 0
+    words += ["--kinds", "labels"]
     line = error_line(gml(*words), 3)
     assert f"cut numbers into intervals (--bins 5), take them as numbers ({option})" in line
     assert gml(*words, *option.split(), "-q").returncode == 0
@@ -184,19 +186,20 @@ MIXED = "day,kind,size,mass,flat\n" + "".join(
 @pytest.mark.parametrize("command", ["ges", "pc"])
 def test_numbers_beside_text_are_advised_by_name(gml, tmp_path, command):
     (tmp_path / "d.csv").write_text(MIXED)
-    said = gml(command, "d.csv").stderr.decode()
+    labels = ("--kinds", "labels")
+    said = gml(command, "d.csv", *labels).stderr.decode()
     assert "'day' (90)" in said
     assert "cut numbers with --bins, or take them as numbers (--numeric 'mass,size')\n" in said
     done = gml(command, "d.csv", "--numeric", "mass,size", "--exclude", "day,flat")
     assert done.returncode == 0
-    said = gml(command, "d.csv", "-c", "day,kind").stderr.decode()
+    said = gml(command, "d.csv", "-c", "day,kind", *labels).stderr.decode()
     assert "'day' (90); leave out what tells only rows apart (--exclude)\n" in said
 
 
 def test_identifiers_beside_text_are_advised_by_name(gml, tmp_path):
     rows = "".join(f"{k / 4},2024-01-01 {k},{'uv'[k % 2]}\n" for k in range(300))
     (tmp_path / "d.csv").write_text(f"size,time,kind\n{rows}")
-    line = error_line(gml("ges", "d.csv"), 3)
+    line = error_line(gml("ges", "d.csv", "--kinds", "labels"), 3)
     assert "take numbers as numbers (--numeric 'size') or raise --max-levels" in line
 
 

@@ -160,7 +160,8 @@ def test_what_a_graph_implies_is_tested_on_its_intervals(gml, weather, tmp_path)
 def test_a_foreign_graph_on_raw_numbers_is_refused(gml, weather, tmp_path):
     graph = tmp_path / "foreign.dot"
     graph.write_text("digraph { temp -> rain }")
-    both = ["--columns", "temp,rain"]
+    labels = ["--kinds", "labels"]
+    both = ["--columns", "temp,rain", *labels]
     for command in ("fit-params", "score"):
         said = error_line(gml(command, weather, graph, *both), 3)
         assert "foreign.dot declares no levels for it" in said
@@ -171,11 +172,12 @@ def test_a_foreign_graph_on_raw_numbers_is_refused(gml, weather, tmp_path):
     # Twenty numbers, or one for every five rows, are levels like any other.
     small = tmp_path / "small.csv"
     small.write_text("temp,rain\n" + "".join(f"{i % 20},{i % 2}\n" for i in range(40)))
-    assert gml("fit-params", small, graph).returncode == 0
+    assert gml("fit-params", small, graph, *labels).returncode == 0
     small.write_text("temp,rain\n" + "".join(f"{i % 21},{i % 2}\n" for i in range(42)))
-    assert "21 different numbers in 42 rows" in error_line(gml("fit-params", small, graph), 3)
+    said = error_line(gml("fit-params", small, graph, *labels), 3)
+    assert "21 different numbers in 42 rows" in said
     small.write_text("temp,rain\n" + "".join(f"x{i % 21},{i % 2}\n" for i in range(42)))
-    assert gml("fit-params", small, graph).returncode == 0
+    assert gml("fit-params", small, graph, *labels).returncode == 0
 
 
 def test_a_frame_is_refused_as_a_file_is(weather):
@@ -184,9 +186,9 @@ def test_a_frame_is_refused_as_a_file_is(weather):
     frame = pd.read_csv(weather)[["temp", "rain"]]
     graph = package.Graph.from_edges(["temp", "rain"], [("temp", "-->", "rain")])
     with pytest.raises(DataError, match="the graph declares no levels for it"):
-        package.fit(frame, graph)
+        package.fit(frame, graph, kinds="labels")
     with pytest.warns(package.GmlWarning, match="too many values for 400 rows"):
-        package.fit(frame, graph, max_levels=255)
+        package.fit(frame, graph, kinds="labels", max_levels=255)
 
 
 # ---------------------------------------------------------------------- numbers

@@ -404,7 +404,7 @@ def test_weights_that_a_model_has_are_listed(gml, folder, model):
 def test_numbers_that_a_matrix_takes_for_labels(gml, folder):
     rows = "".join(f"{k},{k * 7 % 90}\n" for k in range(90))
     (folder / "numbers.csv").write_text(f"a,b\n{rows}")
-    done = gml("draw", "--kind", "matrix", "numbers.csv")
+    done = gml("draw", "--kind", "matrix", "numbers.csv", "--kinds", "labels")
     assert b"cut numbers with --bins, or take them as numbers (--numeric)\n" in done.stderr
 
 

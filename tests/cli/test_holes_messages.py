@@ -101,7 +101,7 @@ def test_em_is_a_name_of_the_topic_of_missing_values(gml):
 def test_advice_to_take_numbers_names_them_where_others_are_numbers_already(gml, tmp_path):
     rows = [f"{k / 7:.3f},{k % 50},{k % 3}" for k in range(100)]
     (tmp_path / "t.csv").write_text("\n".join(["x,m,c", *rows, ""]))
-    done = gml("pc", tmp_path / "t.csv", "--numeric", "x")
+    done = gml("pc", tmp_path / "t.csv", "--numeric", "x", "--kinds", "labels")
     assert "take them as numbers (--numeric 'm')" in said(done)
 
 

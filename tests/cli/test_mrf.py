@@ -299,7 +299,8 @@ def test_python_gives_what_the_command_writes(gml, students):
 
 def test_numbers_are_refused(gml, sample_data):
     done = gml("mrf", sample_data / "admissions.csv", "--numeric", "Freq")
-    assert "and 'Freq' has numbers; cut them with --bins or --cut" in error_line(done, 2)
+    said = "an undirected model is for categorical columns, and column 'Freq' is numeric; cut it"
+    assert f"{said} into intervals (--bins 4)" in error_line(done, 3)
 
 
 @pytest.mark.parametrize("clique", ["alcohol,cigarettes", ["alcohol", "cigarettes"], [[]]])

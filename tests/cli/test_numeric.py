@@ -73,5 +73,5 @@ def test_a_schema_says_what_is_numeric_to_tests_of_numbers(call, data, tmp_path)
     expected = call("indtest", data, "age", "pay", *numbers)
     assert call("indtest", data, "age", "pay", *numbers, "--levels", schema).out == expected.out
     schema.write_text('{"schema": "gml/1", "columns": {"pay": {"type": "nominal"}}}')
-    done = call("indtest", data, "age", "pay", *numbers, "--levels", schema, code=2)
-    assert "fisher-z needs numbers, and column 'pay' has labels" in done.err
+    done = call("indtest", data, "age", "pay", *numbers, "--levels", schema, code=3)
+    assert "fisher-z is for numeric columns, and column 'pay' is categorical" in done.err

@@ -365,7 +365,7 @@ def test_a_missing_folder_is_said_before_the_work(gml, wide):
 def test_continuous_columns_get_a_warning(gml, tmp_path):
     rng = np.random.default_rng(0)
     write(tmp_path / "n.csv", rng.normal(size=(2, 90)).round(3).tolist(), ["a", "b"])
-    done = gml("pc", "n.csv", "-o", os.devnull)
+    done = gml("pc", "n.csv", "--kinds", "labels", "-o", os.devnull)
     assert b"too many values for 90 rows" in done.stderr
     assert b"--test fisher-z" in done.stderr
 

@@ -575,7 +575,8 @@ def test_output_to_devices(gml_process, sample_data):
 def test_huge_tables_are_refused_before_they_are_made(gml, tmp_path):
     rows = "".join(f"a{i},b{i}\n" for i in range(5000))
     (tmp_path / "d.csv").write_text("a,b\n" + rows)
-    done = gml("indtest", "d.csv", "a", "b", "--max-levels", "5000", "--max-memory", "100M", "-q")
+    room = ("--kinds", "labels", "--max-levels", "5000", "--max-memory", "100M")
+    done = gml("indtest", "d.csv", "a", "b", *room, "-q")
     assert "would take 191 MiB" in error_line(done, 4)
 
 
@@ -676,9 +677,10 @@ def test_warnings_about_doubtful_data(gml, tmp_path, sample_data):
     done = gml("indtest", "d.csv", "a", "b")
     assert done.stderr == b"gml: warning: only one value, so independent of everything: 'a'\n"
     (tmp_path / "n.csv").write_text("a,b\n" + "".join(f"{i},{i * 7 % 50}\n" for i in range(50)))
-    by_g = gml("indtest", "n.csv", "a", "b", "--test", "g").stderr
+    asked = ("indtest", "n.csv", "a", "b", "--kinds", "labels")
+    by_g = gml(*asked, "--test", "g").stderr
     assert b"the table is too sparse for --test g: " in by_g and b"use --test auto" in by_g
-    assert b"sparse" not in gml("indtest", "n.csv", "a", "b").stderr
+    assert b"sparse" not in gml(*asked).stderr
     missing = gml("chowliu", sample_data / "survey_missing.csv").stderr
     assert b"available" not in missing
     assert b"available" in gml("indtest", sample_data / "survey_missing.csv", "Age", "Sex").stderr
