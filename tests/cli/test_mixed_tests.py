@@ -84,8 +84,9 @@ def test_missing_values(gml, table, test):
     ]
     assert rows[0] == rows[1]
     refused = gml(*ask, "--missing", "level")
-    assert refused.returncode == 2
-    assert b"--missing level is for labels, and 'age' has numbers" in refused.stderr
+    assert refused.returncode == 3
+    said = b"--missing level is for categorical columns, and 'age' is numeric, with missing values"
+    assert said in refused.stderr
 
 
 def test_cg_refuses_two_labels_given_a_number(gml, table):
@@ -195,7 +196,7 @@ def test_results_of_labels_and_of_few_numbers_have_a_reason(gml, tmp_path):
 
     nothing = "in no group of rows with the same 'x' do both vary"
     for test in ("auto", "g", "chi2", "mi-threshold", "bayes", "permutation"):
-        assert reason("a", "b", "--given", "x", "--test", test) == nothing
+        assert reason("a", "b", "--given", "x", "--test", test, "--kinds", "labels") == nothing
     few = ("a", "b", "--test", "g", "--min-per-cell", "5")
     assert reason(*few) == "7 of 20 rows needed, 5 for each of 4 cells"
     (tmp_path / "few.csv").write_text("a,b,x,y\n" + "\n".join(FEW[:4]) + "\n")

@@ -14,6 +14,7 @@ import gml as library
 from gml.data.options import ReadOptions
 from gml.data.reading import read_dataset
 from gml.data.schema import parse_schema
+from tests.command_line import printed_json
 
 N_ROWS = 70_000
 
@@ -38,10 +39,10 @@ def odd_table():
 
 EXPECTED = {
     "id": ("identifier", N_ROWS, "more than 65535 levels; leave it out", None),
-    "number": ("identifier", N_ROWS, "more than 255 different numbers", {"bins": 5}),
+    "number": ("identifier", N_ROWS, "an identifier; leave it out, or say what it is", None),
     "day": ("date", 480, "more than 255 levels", {"max_levels": 480}),
     "stamp": ("date", N_ROWS, "more than 65535 levels; leave it out", None),
-    "income": ("numbers", None, "more than 255 different numbers", {"bins": 5}),
+    "income": ("numbers", None, None, None),
     "comment": ("text", N_ROWS // 2, "more than 255 levels", {"max_levels": N_ROWS // 2}),
     "late": ("identifier", N_ROWS, "more than 65535 levels; leave it out", None),
     "gaps": ("identifier", N_ROWS // 4, "more than 255 levels", {"max_levels": N_ROWS // 4}),
@@ -74,11 +75,14 @@ def test_every_column_has_a_line(gml, tmp_path, table):
     text = written(table)
     (tmp_path / "d.csv").write_text(text)
     done = gml("profile", "d.csv", "-f", "json")
-    assert (done.returncode, done.stderr) == (0, b"")
+    told = f"numeric by its values: 'income' ({N_ROWS} numbers from {min(table['income'])} to "
+    told += f"{max(table['income'])}); --kinds labels takes values for categories\n"
+    assert (done.returncode, done.stderr.decode()) == (0, f"gml: 1 column is {told}")
     content = json.loads(done.stdout)
     incomes = len(set(table["income"]))
-    expected = {**EXPECTED, "income": ("numbers", incomes, *EXPECTED["income"][2:])}
+    expected = {**EXPECTED, "income": ("numbers", incomes, None, None)}
     assert looks(content) == expected
+    assert content["columns"]["income"]["type"] == "numeric"
     assert content["columns"]["gaps"]["missing"] == N_ROWS - N_ROWS // 4
     assert content["columns"]["none"]["levels"] == []
     assert content["columns"]["id"]["levels"] is None
@@ -91,6 +95,14 @@ def test_every_column_has_a_line(gml, tmp_path, table):
     assert shuffled["columns"] == content["columns"]
     lines = gml("profile", "d.csv").stdout.decode().splitlines()
     assert [line.split()[0] for line in lines] == ["column", *table]
+    assert "not in the schema: an identifier; leave it out, or say what it is" in lines[2]
+    # As labels, numbers are too many.
+    many = ("more than 255 different numbers", {"bins": 5})
+    expected["income"] = ("numbers", incomes, *many)
+    expected["number"] = ("identifier", N_ROWS, *many)
+    labels = gml("profile", "d.csv", "--kinds", "labels", "-f", "json")
+    assert looks(printed_json(labels)) == expected
+    lines = gml("profile", "d.csv", "--kinds", "labels").stdout.decode().splitlines()
     assert "not in the schema: more than 255 different numbers (--bins 5)" in lines[2]
     # Each option named makes a column of the schema.
     options = ("--bins", "5", "--max-levels", "480")
