@@ -171,7 +171,7 @@ EXIT_CODES = {
     1: "the question was answered no",
     2: "usage: an unknown option, command or column, a missing argument, options that contradict",
     3: "input rejected: an unreadable file, a bad table or graph, a value that is not declared",
-    4: "cannot answer: too few rows left, too little memory, impossible evidence, a lacking extra",
+    4: "cannot answer: too few rows left, too little memory, impossible evidence, a missing extra",
     5: Note(f"stopped by {parameter('max_seconds')}; the best result so far was written"),
     70: Note(f"a bug in gml; {parameter('debug')} shows the traceback to report"),
     130: "interrupted; partial files were removed",

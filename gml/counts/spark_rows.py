@@ -234,7 +234,9 @@ def _pieces_of_block(
     source = _Lines(lines, reading.options.encoding, where)
     rest, line = b"", 1
     if start == 0:
-        header = read_header(source, where, reading.delimiter, delimiter_given=True)
+        header = read_header(
+            source, where, reading.delimiter, delimiter_given=True, strip=reading.options.strip
+        )
         if header.names != list(reading.names):
             raise DataError(
                 f"{where}: the headers of the files differ: {listing(reading.names)}, and "

@@ -51,7 +51,7 @@ it out (`exclude`), or choose another method
         )
     raise DataError(
         f"{who} is for categorical columns, and {columns} numeric; cut {it} into intervals "
-        f"({parameter('bins', 4)}), take values for categories ({parameter('kinds', 'labels')}), "
+        f"({parameter('bins', 4)}), treat values as categories ({parameter('kinds', 'labels')}), "
         f"or {leave_out}"
     )
 

@@ -74,8 +74,8 @@ def refuse_identifiers(
         some = [j for j in guessed if kinds[names[j]].are_numbers is are_numbers]
         if some:
             ways.append(
-                f"take {'it' if len(found) == 1 else listing(names[j] for j in some)} "
-                f"{'for numbers' if are_numbers else 'for categories'} "
+                f"treat {'it' if len(found) == 1 else listing(names[j] for j in some)} "
+                f"{'as numeric' if are_numbers else 'as categorical'} "
                 f"({_naming(option, some, names)})"
             )
     if many:

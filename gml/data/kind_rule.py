@@ -1,4 +1,4 @@
-"""Which columns are numeric that nobody has declared: one rule, whatever supplied the cells.
+"""Which undeclared columns are numeric: one rule, whatever supplied the cells.
 
 A column is numeric if all its values are finite numbers, none of them padded with zeros as codes
 are (01234), and either more than `MOST_ON_A_SCALE` of them differ, so that it is no month and no

@@ -26,7 +26,7 @@ def tell_kinds(kinds: Mapping[str, SettledKind]) -> None:
         are = "column is" if len(numeric) == 1 else "columns are"
         reporter().tell(
             f"{len(numeric)} {are} numeric by {'its' if len(numeric) == 1 else 'their'} values: "
-            f"{_shortened(numeric)}; {parameter('kinds', 'labels')} takes values for categories"
+            f"{_shortened(numeric)}; {parameter('kinds', 'labels')} treats values as categories"
         )
     written: dict[str, list[str]] = {}
     for name, kind in kinds.items():

@@ -250,6 +250,7 @@ class ReadOptions:
         """How the table is read, as far as that is not the default, for others to read it so."""
         found: dict[str, Any] = {"delimiter": self.delimiter, "encoding": self.encoding}
         found["decimal"] = None if self.decimal == "." else self.decimal
+        found["strip"] = self.strip or None
         found["na"] = None if {*self.na_tokens} == {*DEFAULT_NA} else list(self.na_tokens)
         found["exclude"] = list(dict.fromkeys((*self.exclude, *self.left_out))) or None
         return {name: value for name, value in found.items() if value is not None}

@@ -112,7 +112,7 @@ class Provenance(Mapping[str, Any]):
     @property
     def reading(self) -> dict[str, Any]:
         """How the table was read, by the names of the options, as far as that is recorded."""
-        names = ("delimiter", "decimal", "encoding", "missing", "exclude")
+        names = ("delimiter", "decimal", "encoding", "strip", "missing", "exclude")
         found = {name: self.options[name] for name in names if name in self.options}
         if self.na is not None:
             found["na"] = list(self.na)

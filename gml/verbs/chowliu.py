@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from gml.counts.open_count_file import is_counted
+from gml.data.options import ReadingKeywords
 from gml.errors import UsageError, parameter
 from gml.graph.provenance import Provenance
 from gml.learners.chowliu import ChowLiuResult, chow_liu
@@ -70,7 +71,7 @@ def chowliu(
     >>> gml.chowliu("sample_data/asia.csv", prune="bic").graph.n_edges
     6
     >>> tree = gml.chowliu("sample_data/flats.csv", numeric=["size", "rent", "heating"]).graph
-    >>> [tree.names[parent] for parent in tree.parents(tree.names.index("rent"))]
+    >>> tree.parents("rent")
     ['district']
     """
     if prune != "g":

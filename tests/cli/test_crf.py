@@ -557,7 +557,7 @@ def test_training_rows_that_lack_a_number(gml, tmp_path):
 def test_targets_of_numbers_are_refused(gml, boats):
     done = gml("crf", "boats.csv", "-t", "length", "--numeric", "length,list")
     said = "is for categorical columns, and column 'length' is numeric; cut it into intervals"
-    assert f"{said} (--bins 4), take values for categories (--kinds labels)" in error_line(done, 3)
+    assert f"{said} (--bins 4), treat values as categories (--kinds labels)" in error_line(done, 3)
 
 
 def test_report_and_picture_of_numbers(gml, boats):

@@ -18,7 +18,7 @@ def said(found):
 def test_one_line_names_the_columns_that_the_rule_took(gml, tmp_path):
     assert said(gml("hc", table(tmp_path)))[0] == (
         "gml: 1 column is numeric by its values: 'age' (80 numbers from 20 to 59); --kinds labels "
-        "takes values for categories"
+        "treats values as categories"
     )
     for way_back in (["--kinds", "labels"], ["--numeric", "age"], ["--labels", "age"]):
         found = gml("hc", "t.csv", *way_back)
@@ -97,3 +97,27 @@ def test_numbers_with_other_marks(gml, tmp_path):
     )
     (tmp_path / "t.csv").write_text("x;y\n" + "".join(f"0,{k % 9};p\n1,5;q\n" for k in range(40)))
     assert any("say --decimal ','" in line for line in said(gml("hc", "t.csv", "-d", ";")))
+
+
+def test_a_model_of_stripped_labels_reads_others_so(gml, tmp_path):
+    rows = " a, yes\n b ,no \na, yes\nb, no\n" * 30
+    (tmp_path / "t.csv").write_text(f"x, y\n{rows}")
+    assert gml("hc", "t.csv", "--strip", "-o", "g.json").returncode == 0
+    assert gml("fit-params", "t.csv", "g.json", "-o", "m.json").returncode == 0
+    assert json.loads((tmp_path / "m.json").read_text())["nodes"][1]["levels"] == ["no", "yes"]
+    assert gml("check", "t.csv", "m.json").returncode == 0
+    found = gml("query", "m.json", "--predict", "y", "--batch", "t.csv")
+    assert found.returncode == 0
+    assert found.stdout.decode().splitlines()[1].endswith(",yes,1.0")
+
+
+def test_a_word_among_too_many_numbers_is_named_with_its_line(gml, tmp_path):
+    for place in (5, 390):
+        cells = [str(k) for k in range(400)]
+        cells[place] = "<5"
+        rows = "".join(f"{cell},{'pq'[k % 2]}\n" for k, cell in enumerate(cells))
+        line = refusal(gml, tmp_path, f"x,y\n{rows}")
+        assert f"line {place + 2}: column 'x': '<5' is not a number" in line
+        assert "--na '<5' makes it missing" in line and "--exclude 'x'" in line
+        padded = refusal(gml, tmp_path, f"x,y\n{rows.replace('<5', '007')}")
+        assert "'007' begins with a zero, as codes do" in padded

@@ -62,7 +62,7 @@ def test_streams_and_formats(gml, folder):
     text = (folder / "d.csv").read_bytes()
     by_name = gml("profile", "d.csv", "-f", "json")
     told = b"gml: 1 column is numeric by its values: 'n' (300 numbers from -3.8 to 3.6); "
-    told += b"--kinds labels takes values for categories\n"
+    told += b"--kinds labels treats values as categories\n"
     assert (by_name.returncode, by_name.stderr) == (0, told)
     assert gml("profile", "-", "-f", "json", stdin=text).stdout == by_name.stdout
     hashed = gml("profile", "d.csv", "-f", "json", env={"PYTHONHASHSEED": "1"})

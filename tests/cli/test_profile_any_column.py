@@ -76,7 +76,7 @@ def test_every_column_has_a_line(gml, tmp_path, table):
     (tmp_path / "d.csv").write_text(text)
     done = gml("profile", "d.csv", "-f", "json")
     told = f"numeric by its values: 'income' ({N_ROWS} numbers from {min(table['income'])} to "
-    told += f"{max(table['income'])}); --kinds labels takes values for categories\n"
+    told += f"{max(table['income'])}); --kinds labels treats values as categories\n"
     assert (done.returncode, done.stderr.decode()) == (0, f"gml: 1 column is {told}")
     content = json.loads(done.stdout)
     incomes = len(set(table["income"]))

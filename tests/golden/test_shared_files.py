@@ -43,6 +43,7 @@ def options_for(facts, **more):
 
 @pytest.mark.skipif(not FACTS, reason="no shared data beside the checkout")
 @pytest.mark.parametrize("path,facts", FACTS)
+@pytest.mark.filterwarnings("ignore:all labels begin with a blank")
 def test_facts(path, facts):
     names = [column["name"] for column in facts["columns_detail"]]
     assert len(names) == facts["columns"]

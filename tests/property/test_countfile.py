@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from gml.counts.count_file_engine import CountFileCounter
@@ -48,8 +48,13 @@ def labelled(draw):
         cells = [alphabet[k] for k in rng.integers(0, size, n_rows)]
         if policy != "error":
             cells = [None if rng.random() < 0.2 else cell for cell in cells]
+        if policy == "drop":
+            # A table without complete rows is refused.
+            cells[:1] = alphabet[: min(1, n_rows)]
         columns.append(cells)
     weights = rng.integers(0, 4, n_rows) if draw(st.booleans()) else None
+    if weights is not None and policy == "drop":
+        weights[:1] = 1
     return columns, weights, policy
 
 
@@ -71,7 +76,11 @@ def dataset_of(columns, weights):
 def counted(columns, weights, policy, sets):
     """Count as the command does; returns the file, and the counter over the rows."""
     raw = dataset_of(columns, weights)
-    data = apply_missing_policy(raw, policy, "data")
+    try:
+        data = apply_missing_policy(raw, policy, "data", min_complete=1)
+    except CannotAnswer:
+        # A shard without complete rows.
+        reject()
     known = {
         v.name: CountedColumn(v.name, v.levels, na=len(v.levels) > len(old.levels))
         for v, old in zip(data.variables, raw.variables, strict=True)

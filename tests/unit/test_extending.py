@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 import gml
-from gml.errors import UsageError
+from gml.errors import DataError, UsageError
 from gml.independence.adapted_test import as_test
 from gml.independence.base import CIResult, CounterTest, PValueTest
 from gml.independence.contingency import describe, full_df, is_sufficient
@@ -312,10 +312,6 @@ def test_a_registered_score_is_known_everywhere(toys, tmp_path):
         ({"name": "permutation", "seed": -1}, "`seed` must be at least 0, not -1"),
         ({"name": "bayes", "ess": 0}, "`ess` must be between 1e-100 and 1e100, not 0"),
         ({"name": "bayes", "log_bf": math.nan}, "`log_bf` must be a finite number, not nan"),
-        (
-            {"name": "fisher-z"},
-            "fisher-z is for numeric columns, and columns 'asia', 'bronc', .* are categorical",
-        ),
     ],
 )
 def test_tests_refuse_what_does_not_fit(counter, options, message):
@@ -337,15 +333,19 @@ def test_tests_refuse_what_does_not_fit(counter, options, message):
             "`prior_count` must be a finite number, not 'many'",
         ),
         ({"name": "bic", "edge_penalty": math.inf}, "`edge_penalty` must be a finite number"),
-        (
-            {"name": "bge"},
-            "bge is for numeric columns, and columns 'asia', .* are categorical; leave",
-        ),
     ],
 )
 def test_scores_refuse_what_does_not_fit(counter, options, message):
     with pytest.raises(UsageError, match=message):
         make_score(**options, counter=counter)
+
+
+def test_columns_of_the_wrong_kind_are_named(counter):
+    words = "is for numeric columns, and columns 'asia', 'bronc', .* are categorical; leave"
+    with pytest.raises(DataError, match=f"fisher-z {words}"):
+        make_test(name="fisher-z", counter=counter)
+    with pytest.raises(DataError, match=f"bge {words}"):
+        make_score(name="bge", counter=counter)
 
 
 def test_several_scores_go_together_or_do_not():

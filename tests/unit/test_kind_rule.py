@@ -174,8 +174,8 @@ def refusal(tmp_path, values, **reading):
 def test_identifiers_and_dates_are_refused_from_thirty_rows_on(tmp_path):
     rows = [str(k) for k in range(101, 131)]
     assert (
-        "values like an identifier, in column 'x'; leave it out (`exclude=['x']`) or take it "
-        "for numbers (`numeric=['x']`)" in refusal(tmp_path, rows)
+        "values like an identifier, in column 'x'; leave it out (`exclude=['x']`) or treat it "
+        "as numeric (`numeric=['x']`)" in refusal(tmp_path, rows)
     )
     assert is_numeric(gml.read(written(tmp_path, rows[:29])))
     assert is_numeric(gml.read(written(tmp_path, rows), numeric="x"))

@@ -231,7 +231,7 @@ def test_targets_of_numbers_are_refused():
         gml.crf(wines(), target=["kind", "age"], numeric=["acid", "age"])
     assert str(error.value).startswith(
         "prediction by a conditional random field is for categorical columns, and column 'age' is "
-        "numeric; cut it into intervals (`bins=4`), take values for categories (`kinds='labels'`)"
+        "numeric; cut it into intervals (`bins=4`), treat values as categories (`kinds='labels'`)"
     )
     assert gml.crf(wines(), target="age", numeric=["acid"], cut={"age": "6,9"}).targets[0].levels
 

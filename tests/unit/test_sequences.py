@@ -182,8 +182,6 @@ def test_rows_to_predict_need_no_target(table):
         ({}, {"target": "id"}, "'id' cannot be both"),
         ({"weights": "word"}, {}, "rows of a sequence all count once"),
         ({"numeric": ["id"]}, {}, "tells sequences apart"),
-        ({"numeric": ["word"]}, {}, "a chain is over labels, and 'word' has numbers; cut them"),
-        ({"numeric": ["tag"]}, {}, "a chain is over labels, and 'tag' has numbers; cut them"),
     ],
 )
 def test_what_contradicts_itself_is_refused(table, options, more, message):
@@ -196,3 +194,10 @@ def test_what_contradicts_itself_is_refused(table, options, more, message):
 def test_a_table_without_rows(table):
     with pytest.raises(CannotAnswer, match="has a header, but no rows"):
         read(table("id,word,tag\n"))
+
+
+def test_the_target_must_be_categorical(table):
+    path = table("id,word,tag\n1,1,1\n1,2,2\n")
+    with pytest.raises(DataError, match="categorical columns, and column 'tag' is numeric"):
+        read(path, reading_options(numeric=["tag"]))
+    assert read(path, reading_options(numeric=["word"])).inputs.variables[0].is_continuous

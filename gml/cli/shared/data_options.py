@@ -62,9 +62,7 @@ _DELIMITER = click.option(
 )
 _DECIMAL = click.option("--decimal", default=".", show_default=True, help="Decimal mark: . or ,")
 _ENCODING = click.option("--encoding", help="Text encoding; by default UTF-8.")
-_STRIP = click.option(
-    "--strip", is_flag=True, help="Take blanks off around labels and names of columns."
-)
+_STRIP = click.option("--strip", is_flag=True, help="Strip blanks around labels and column names.")
 _NA = click.option(
     "--na",
     multiple=True,
@@ -140,11 +138,10 @@ _KINDS = [
         type=click.Choice(["auto", "labels"]),
         default="auto",
         show_default=True,
-        help="What columns are that nothing declares: let their values say which are numeric, or "
-        "take all values for categories.",
+        help="How undeclared columns are settled: by their values, or all as categorical.",
     ),
-    _NUMERIC := name_list_option("--numeric", help_="Take these columns for numeric: A,B."),
-    name_list_option("--labels", help_="Take these columns for categorical: A,B."),
+    _NUMERIC := name_list_option("--numeric", help_="Treat these columns as numeric: A,B."),
+    name_list_option("--labels", help_="Treat these columns as categorical: A,B."),
 ]
 
 _ENGINE_OPTIONS = [
@@ -357,6 +354,9 @@ def _data_options(function: Function, options: list[Callable[[Any], Any]]) -> Fu
     return wrapper  # type: ignore[return-value]
 
 
+_OF_ROWS = ("delimiter", "decimal", "encoding", "strip", "na")
+
+
 @under(DATA)
 def row_reading_options(function: Function) -> Function:
     """How to read a file of rows that are not data to count, injected as `reading`."""
@@ -364,12 +364,13 @@ def row_reading_options(function: Function) -> Function:
     @_DELIMITER
     @_DECIMAL
     @_ENCODING
+    @_STRIP
     @_NA
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         from gml import reading_options
 
-        raw = {name: kwargs.pop(name) for name in ("delimiter", "decimal", "encoding", "na")}
+        raw = {name: kwargs.pop(name) for name in _OF_ROWS}
         given = {name: value for name, value in raw.items() if was_given(name) and value != ()}
         reading_options(**given)
         return function(*args, reading=given, **kwargs)
