@@ -114,7 +114,7 @@ def profile_table(
     >>> frame = pd.DataFrame({"id": range(300), "size": ["S", "L"] * 150})
     >>> for column in profile_table(frame, ReadOptions(missing="available")).columns:
     ...     print(column.name, column.guess, column.distinct, column.why, column.option)
-    id identifier 300 more than 255 levels {'max_levels': 300}
+    id identifier 300 an identifier; leave it out, or say what it is None
     size labels 2 None None
     """
     read = survey(data, replace(options, missing="available"))
