@@ -113,7 +113,7 @@ def _require_kinds(
     if wrong:
         raise CannotAnswer(
             f"{where}: {listing(wrong)} {agreeing(len(wrong), 'was', 'were')} counted as numbers, "
-            f"and levels are declared; count the rows again with them: {parameter('levels')}"
+            f"and are declared categorical; count the rows again: {parameter('labels', wrong)}"
         )
 
 

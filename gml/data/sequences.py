@@ -326,7 +326,8 @@ def _treated(
         raise DataError(
             f"{where}: {parameter('missing', 'level')} is for levels, and {listing(gappy)} "
             f"{agreeing(len(gappy), 'has', 'have')} numbers, with missing values among them; "
-            f"choose {available}, or cut them ({parameter('bins', 4)})"
+            f"choose {available}, cut them ({parameter('bins', 4)}), or treat them as categorical "
+            f"({parameter('labels', gappy)})"
         )
     labels = inputs.select([name for name in inputs.names if name not in numbers])
     treated = apply_missing_policy(labels, missing, where, declared=declared)

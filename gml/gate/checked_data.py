@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 Place = tuple[int, int | None]
 
-_NOT_ALL = "numbers are not compared with their old range: not all are there"
+_NOT_ALL = "ranges of numbers were not compared, since rows were dropped"
 
 
 @dataclass(frozen=True)

@@ -175,8 +175,9 @@ def _require_categorical(counter: Counter, given: tuple[int, ...], estimator: st
     for variable in (counter.variables[j] for j in given):
         if variable.is_continuous:
             raise UsageError(
-                f"the class must be categorical, and {quote(variable.name)} is numeric; take it "
-                f"out of {parameter('numeric')}, or cut it into intervals ({parameter('bins', 4)})"
+                f"the class must be categorical, and {quote(variable.name)} is numeric; cut it "
+                f"into intervals ({parameter('bins', 4)}), or say that its values are categories "
+                f"({parameter('labels', [variable.name])})"
             )
     if estimator != "ml":
         require_kinds(parameter("estimator", estimator), (LABELS,), counter.variables)
