@@ -277,7 +277,9 @@ class ColumnSeen:
             present=self.labelled,
             words=tuple(sorted(words)),
             word_cells=self.word_cells,
-            written=how_numbers_are_written(labels, self.decimal),
+            written=how_numbers_are_written(labels, self.decimal)
+            if len(labels) > MOST_ON_A_SCALE
+            else None,
         )
 
     def _numeric(self, seen: NumbersSeen, is_numeric: bool) -> SettledKind:

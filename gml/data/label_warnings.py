@@ -85,7 +85,7 @@ def warn_of_blanks(variables: Iterable[Variable]) -> None:
     if columns:
         reporter().warn(
             f"labels that differ only in the blanks around them are different levels: "
-            f"{_shortened(columns)}"
+            f"{_shortened(columns)}; {parameter('strip')} takes blanks off"
         )
 
 

@@ -87,7 +87,13 @@ def chowliu(
         )
     if class_ is not None and is_read(data) and not is_counted(data):
         reading = {**with_categories(cast("ReadingKeywords", reading), [class_])}
-    counter = open_data(data, offer_available=False, threads=threads, **reading)
+    counter = open_data(
+        data,
+        offer_available=False,
+        takes_numbers=parameter("numeric"),
+        threads=threads,
+        **reading,
+    )
     result = chow_liu(
         counter,
         root=root,

@@ -8,7 +8,7 @@ from typing import Any
 
 from gml.counts.counter import Counter
 from gml.data.dataset import Variable
-from gml.data.options import EM, MISSING_POLICIES, names_of
+from gml.data.options import EM, MISSING_POLICIES
 from gml.errors import UsageError, agreeing, counted, listing, parameter
 from gml.graph.graph import Graph
 from gml.model.bayesnet import CPT, BayesNet
@@ -147,8 +147,6 @@ def fit_params(
     numbers = declared.numeric if is_read(data) and not gaussian else ()
     by_graph = bool(numbers) and {*numbers} >= {*given.graph.names}
     _require_kind(declared, _for_labels(strict, reading), gaussian=gaussian, by_graph=by_graph)
-    if numbers and not by_graph:
-        reading["numeric"] = [*names_of("numeric", reading.get("numeric") or ()), *numbers]
     # A graph that stands for no DAG is refused before the data are read.
     whole = given.dag()
     counter = open_data(

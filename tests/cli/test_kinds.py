@@ -95,7 +95,7 @@ def test_numbers_with_other_marks(gml, tmp_path):
     assert "for numbers in 'x' write thousands without ','" in refusal(
         gml, tmp_path, f"x,y\n{rows}"
     )
-    (tmp_path / "t.csv").write_text("x;y\n" + "".join(f"0,{k % 9};p\n1,5;q\n" for k in range(40)))
+    (tmp_path / "t.csv").write_text("x;y\n" + "".join(f"0,{k % 30};p\n1,5;q\n" for k in range(60)))
     assert any("say --decimal ','" in line for line in said(gml("hc", "t.csv", "-d", ";")))
 
 
@@ -121,3 +121,16 @@ def test_a_word_among_too_many_numbers_is_named_with_its_line(gml, tmp_path):
         assert "--na '<5' makes it missing" in line and "--exclude 'x'" in line
         padded = refusal(gml, tmp_path, f"x,y\n{rows.replace('<5', '007')}")
         assert "'007' begins with a zero, as codes do" in padded
+
+
+def test_a_column_that_no_graph_scores_is_refused_by_name(gml, tmp_path):
+    rows = "".join(f"{k / 7:.3f},{k / 3 + k % 5:.3f},p{k}\n" for k in range(90))
+    (tmp_path / "t.csv").write_text(f"x,y,who\n{rows}")
+    for command in ("hc", "ges"):
+        found = gml(command, "t.csv", "--labels", "who", "-o", "g.json")
+        assert found.returncode == 4
+        assert "the score excludes 'who'" in said(found)[-1]
+        assert "--exclude 'who'" in said(found)[-1]
+        assert not (tmp_path / "g.json").exists()
+        assert gml(command, "t.csv", "--exclude", "who", "-o", "g.json").returncode == 0
+        (tmp_path / "g.json").unlink()

@@ -192,7 +192,7 @@ def test_own_missing_tokens_replace_the_list(table):
 
 
 def test_labels_keep_their_spaces(table):
-    said = r"differ only in the blanks .*: column 'A' has ' x' and 'x' and 'x '$"
+    said = r"differ only in the blanks .*: column 'A' has ' x' and 'x' and 'x '; `strip` takes blanks off$"
     with pytest.warns(GmlWarning, match=said):
         assert labels(table("A,B\n x,1\nx ,1\nx,1\n")) == [" x", "x ", "x"]
     # Blanks alone, or those of declared levels, are nothing to worry about.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from typing import Any, TypeVar, cast
 
 from gml.counts.counter import Counter, rows_counted
 from gml.data.options import EM, TAKE_EM
-from gml.errors import UsageError, parameter
+from gml.errors import CannotAnswer, UsageError, listing, parameter
 from gml.formats.search_trace import written_trace
 from gml.graph.graph import Graph
 from gml.graph.knowledge import Knowledge
@@ -76,8 +77,21 @@ def _tell_end(result: SearchResult, score: DecomposableScore | None) -> None:
     )
     if not result.complete:
         reporter().warn(f"stopped by {parameter('max_seconds')}: this is the best graph so far")
+    if result.score == -math.inf and score is not None:
+        _refuse_excluded(score)
     for remark in [] if score is None else score.remarks():
         reporter().warn(remark)
+
+
+def _refuse_excluded(score: DecomposableScore) -> None:
+    """Refuse columns that no graph scores: beside them all graphs are worth the same."""
+    excluded = [name for j, name in enumerate(score.names) if score.local(j, ()) == -math.inf]
+    if excluded:
+        it = "it" if len(excluded) == 1 else "them"
+        raise CannotAnswer(
+            f"the score excludes {listing(sorted(excluded))}, whatever the parents, as with too "
+            f"many levels for the rows; leave {it} out ({parameter('exclude', sorted(excluded))})"
+        )
 
 
 def _recorded(
