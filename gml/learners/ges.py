@@ -238,8 +238,12 @@ class _Run:
         reporter().status(None)
 
     def _climb(self, prefix: str) -> None:
-        """Make moves until none gains."""
-        gained = True
+        """Make moves until none gains, or they come round.
+
+        The latter happens where families worth −∞ make members of a class score differently: a gain
+        is that of two members, and the next one may begin at others.
+        """
+        gained, seen = True, {tuple(self._graph.dag)}
         while gained:
             gained = False
             for phase in self._phases:
@@ -247,6 +251,15 @@ class _Run:
                     gained = True
                     move = phase.move(self._graph, found[0])
                     self._make(prefix + phase.name, move, *found)
+                    if self._comes_round(seen):
+                        return
+
+    def _comes_round(self, seen: set[tuple[int, ...]]) -> bool:
+        """Whether a climb was here before; takes note that it is now."""
+        here = tuple(self._graph.dag)
+        comes_round = here in seen
+        seen.add(here)
+        return comes_round
 
     def climb_again(self, rng: np.random.Generator, phase: str) -> None:
         """Change random edges of a DAG of the best class, and search again."""
@@ -293,13 +306,16 @@ class _ExtendedRun(_Run):
             self._make_preferred(prefix)
 
     def _make_preferred(self, prefix: str) -> None:
-        """Make moves until none gains, always one of the first kind that has any."""
+        """Make moves, the first kind that has any first, until none gains, or they come round."""
+        seen = {tuple(self._graph.dag)}
         while True:
             for phase in self._preferred:
                 found = phase.best(self._graph)
                 if found is not None:
                     move = phase.move(self._graph, found[0])
                     self._make(prefix + phase.name, move, *found)
+                    if self._comes_round(seen):
+                        return
                     break
             else:
                 return

@@ -520,3 +520,20 @@ def test_labels_that_tell_rows_apart_determine_nothing():
     with pytest.warns(gml.GmlWarning) as said:
         assert TAKINGS in found_by(frame)
     assert any("'takings' given 'till'" in str(one.message) for one in said)
+
+
+def test_ges_ends_where_two_columns_are_never_seen_together():
+    """Members of a class then score differently: one has a family that is worth −∞."""
+    rng = np.random.default_rng(11)
+    label = rng.choice(["dry", "wet"], 300)
+    near = (label == "wet") * 2.5 + rng.normal(size=300)
+    frame = pd.DataFrame({"label": label, "far": near + rng.normal(size=300), "near": near})
+    without = rng.random(300) < 0.5
+    frame.loc[without, "label"] = None
+    frame.loc[~without, "far"] = np.nan
+    with pytest.warns(gml.GmlWarning, match="−∞"):
+        found = gml.ges(frame, missing="em", numeric=["far", "near"]).graph
+    assert {frozenset((e.source, e.target)) for e in found.edges} == {
+        frozenset(("label", "near")),
+        frozenset(("near", "far")),
+    }
