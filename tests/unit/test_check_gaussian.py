@@ -14,7 +14,7 @@ import scipy.stats
 
 import gml
 from gml.data.dataset import Dataset, Variable
-from gml.errors import CannotAnswer, GraphError, UsageError
+from gml.errors import GraphError, UsageError
 from gml.formats.json_model import dump_json_model
 from gml.formats.models import parse_model
 from gml.gate.gaussian_families import spreads
@@ -420,13 +420,18 @@ def test_figures_that_no_rows_can_have(model, factor):
         assert (found[name].status, found[name].log_p) == (sound[name].status, sound[name].log_p)
 
 
-def test_rows_are_needed(model):
+def test_an_engine_without_rows_answers_what_its_sums_say(model):
     class WithoutRows(gml.MemoryCounter):
         def rows(self):
             return None
 
-    with pytest.raises(CannotAnswer, match="rows"):
-        run(model, WithoutRows(rows(50, 1), threads=1))
+    of_sums = run(model, WithoutRows(rows(50, 1), threads=1))
+    assert (
+        "ranges, drift, errors, the independences of numbers and the fit were" in of_sums.notes[0]
+    )
+    asked = {check.id for check in of_sums.checks}
+    assert asked < {check.id for check in run(model, rows(50, 1)).checks}
+    assert {"schema:missing:y", "tables:y", "tables:y:sd", "structure:x->y"} <= asked
 
 
 def test_the_least_likely_row(model):
