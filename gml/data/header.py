@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import chain, islice
 from typing import NamedTuple
 
@@ -159,7 +160,7 @@ def _refuse_title(
     text = rest[:_LOOKED_AT].decode("utf-8", "replace")
     reader = csv.reader(io.StringIO(text), delimiter=delimiter)
     header: tuple[int, list[str]] | None = None
-    for row in islice(reader, _MOST_TITLES):
+    for row in islice(_readable(reader), _MOST_TITLES):
         words = [number_of(field, ".") is None for field in row]
         if header is not None and len(row) == len(header[1]) and not all(words):
             line, columns = header
@@ -170,6 +171,12 @@ def _refuse_title(
             )
         if len(row) > 1 and len(row) >= len(names) and all(words) and all(map(str.strip, row)):
             header = next_line + reader.line_num - 1, row
+
+
+def _readable(records: Iterator[list[str]]) -> Iterator[list[str]]:
+    """The records up to one that is too long to be looked at."""
+    with suppress(csv.Error):
+        yield from records
 
 
 def _look_for_delimiter(names: list[str], delimiter: str, given: bool | str, where: str) -> None:

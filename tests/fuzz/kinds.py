@@ -148,6 +148,7 @@ OPTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("pc mixed.csv --bins 3 -c {}", ("a,b", 'a,"b",c', "a,d")),
     ("chowliu mixed.csv --exclude={}", ("d,w", "a")),
     ("indtest mixed.csv --all-pairs --numeric={}", ("d,w", "a")),
+    ("chowliu mixed.csv --labels={}", ("d,w", "a")),
     ("profile mixed.csv --cut={}", ("d=quantile:5", "d=width:4", "d=-1,0,2.5", "w=quantile:1")),
     ("chowliu mixed.csv -c a,b,d --cut={} -f json", ("d=quantile:5", "d=width:4", "d=-1,0,2.5")),
     ("profile mixed.csv --discretize mdlp --discretize-class={}", ("a", "d", "b")),

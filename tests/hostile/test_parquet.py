@@ -327,7 +327,7 @@ def test_values_that_all_differ_do_not_pile_up(watched, tmp_path):
     assert "like an identifier" in done.error
     assert done.peak < 450 * MIB
     # A profile goes through them again, a few at a time.
-    done = watched("profile", "d.parquet")
+    done = watched("profile", "d.parquet", "-f", "json")
     assert done.code == 0
     assert b'"guess": "text"' in done.stdout
     assert done.peak < 450 * MIB

@@ -27,7 +27,7 @@ def test_bad_input(gml, local, table, tmp_path):
     assert "TABLE_OR_VIEW_NOT_FOUND" in error_line(gml("chowliu", "spark:none", *SPARK), 3)
     assert "standard input" in error_line(gml("chowliu", "-", *SPARK), 2)
     assert "did you mean 'sex'" in error_line(gml("chowliu", table, "-c", "sx", *SPARK), 2)
-    identifiers = ["chowliu", table, "-c", "income,sex"]
+    identifiers = ["chowliu", table, "-c", "income,sex", "--kinds", "labels"]
     assert error_line(gml(*identifiers, *SPARK), 3) == error_line(gml(*identifiers), 3)
     collision = ["chowliu", table, "-c", "sex,choice", "--na", "?", "--missing", "level"]
     plain = gml(*collision)
