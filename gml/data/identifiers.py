@@ -57,7 +57,7 @@ def refuse_identifiers(
             tokens = " ".join(parameter("na", word) for word in kind.words)
             written.setdefault(f"say {tokens}", []).append(names[j])
     ways = [f"for numbers in {listing(columns)} {how}" for how, columns in written.items()]
-    ways += [f"leave {them} out ({_naming('exclude', found, names)})"]
+    ways += [f"leave {them} out ({parameter('exclude', [names[j] for j in found])})"]
     many = refused.get("", [])
     if any(numbers[j] for j in many):
         if options.bins is None:

@@ -7,8 +7,9 @@ all rows of the source, before missing values are treated and rows weighted. Dat
 (`gml.data.column_facts`) are found in the same pass, as they are to be refused.
 
 What the rule looks at is gathered piece by piece (`ColumnSeen`), and adds up to the same in
-whatever order pieces come. Numbers are remembered one by one only as long as each is whole and
-differs from all others: beyond `MOST_REMEMBERED` of them they are taken never to repeat.
+whatever order pieces come, with one exception. To tell identifiers, different whole numbers are
+remembered, up to `MOST_REMEMBERED` of them; repeats that come after so many are not noticed, so
+that for longer columns it depends on the order of rows whether they are seen.
 """
 
 from __future__ import annotations

@@ -211,6 +211,16 @@ def test_all_columns_are_refused_at_once(tmp_path):
         gml.read(path)
 
 
+def test_what_can_be_copied_names_all_columns(tmp_path):
+    names = [f"id{k}" for k in range(130)]
+    rows = "".join(",".join([str(k)] * 130) + f",{'pq'[k % 2]}\n" for k in range(40))
+    (tmp_path / "t.csv").write_text(",".join([*names, "y"]) + "\n" + rows)
+    with pytest.raises(DataError) as refused:
+        gml.read(tmp_path / "t.csv")
+    assert f"`exclude={names!r}`" in str(refused.value)
+    assert gml.read(tmp_path / "t.csv", exclude=names).names == ("y",)
+
+
 # ---------------------------------------------------------------------- what is said
 
 
